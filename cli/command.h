@@ -1,0 +1,21 @@
+#pragma once
+
+#include "cli/exit_code.h"
+
+#include <tandem/result.h>
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace tandem::cli {
+
+/// What a parsed command line asks for. An Error is printed by the caller.
+using Action = std::function<Result<ExitCode>()>;
+
+/// Each adds one command to `app`; when the command is chosen, parsing sets `action`.
+/// Lifetime: `action` outlives `app`'s parse.
+void add_inspect_command(CLI::App& app, Action& action);
+void add_run_command(CLI::App& app, Action& action);
+
+}  // namespace tandem::cli

@@ -1,0 +1,77 @@
+#include "cli/command.h"
+#include "cli/inspect_files.h"
+#include "cli/inspect_report.h"
+#include "cli/inspect_text.h"
+#include "cli/json.h"
+#include "format/probe.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tandem::cli {
+namespace {
+
+struct InspectOptions {
+  std::string file{};
+  std::vector<std::string> data{};
+  bool all_instructions = false;
+  bool json = false;
+};
+
+/// By its first bytes; a file that has neither identifier is read as a program, which names what is wrong with it.
+Result<bool> is_data_file(const std::string& file) {
+  TANDEM_TRY(const base::MappedFile mapped, base::MappedFile::open(file));
+  return format::probe(mapped.bytes()) == format::FileKind::Ptd;
+}
+
+Result<Json> report_of(const InspectOptions& options) {
+  TANDEM_TRY(const bool data_file, is_data_file(options.file));
+  if (!data_file) {
+    TANDEM_TRY(const InspectedProgram program, read_program(options.file, options.data));
+    return program_json(program, BackendRegistry::global());
+  }
+  if (!options.data.empty()) {
+    return Error{ErrorCode::InvalidArgument, "--data goes with a program, and this is a data file"}.with_file(
+        options.file);
+  }
+  TANDEM_TRY(const InspectedData data, read_data(options.file));
+  return data_json(data);
+}
+
+Result<ExitCode> inspect(const InspectOptions& options) {
+  TANDEM_TRY(const Json report, report_of(options));
+  constexpr std::size_t kShownInstructions = 64;
+  fmt::print("{}", options.json ? to_text(report)
+                                : inspect_text(report, options.all_instructions ? SIZE_MAX : kShownInstructions));
+  return ExitCode::Good;
+}
+
+constexpr const char* kFooter = R"(Examples:
+  tandem inspect model.pte
+  tandem inspect model.pte --data weights.ptd --instructions
+  tandem inspect weights.ptd
+  tandem inspect model.pte --data weights.ptd --json
+
+Nothing is loaded or run; weights are not read. What a program needs that is not here (backends, operators, keys) is
+listed and is no error: the exit code is 0. It is 2 for usage, and for a file that cannot be read or is malformed.)";
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* inspect_app = app.add_subcommand("inspect", "Show what a program or a data file contains");
+  inspect_app->footer(kFooter);
+  inspect_app->add_option("FILE", options->file, "A program (.pte) or a data file (.ptd)")->type_name("")->required();
+  inspect_app->add_option("--data", options->data, "A data file of the program; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  inspect_app->add_flag("--instructions", options->all_instructions, "List all instructions, not only the first 64");
+  inspect_app->add_flag("--json", options->json, "Print JSON, see docs/command-line.md");
+  inspect_app->callback([options, &action] { action = [options] { return inspect(*options); }; });
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,369 @@
+#include "base/errno_error.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/json.h"
+#include "cli/measure.h"
+#include "cli/npy.h"
+#include "cli/random_values.h"
+#include "cli/replay.h"
+#include "cli/text.h"
+#include "cli/timing.h"
+#include "cli/value_text.h"
+
+#include <tandem/method.h>
+#include <tandem/program.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace tandem::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunOptions {
+  std::string file{};
+  std::string method{};
+  std::vector<std::string> data{};
+  std::vector<std::string> inputs{};
+  std::optional<std::uint64_t> random{};
+  std::vector<std::string> shapes{};
+  std::vector<std::string> expected{};
+  MeasureOptions measure{};
+  std::string output{};
+  std::string device = "host";
+  std::vector<std::string> replay{};
+  bool json = false;
+};
+
+using Shapes = std::map<std::size_t, std::vector<std::int64_t>>;
+
+/// An empty `wanted` means "forward", or the only method there is.
+Result<std::string> choose_method(const Program& program, const std::string& wanted) {
+  if (!wanted.empty()) return wanted;
+  const std::vector<std::string> names = program.method_names();
+  if (names.size() == 1) return names.front();
+  if (std::find(names.begin(), names.end(), "forward") != names.end()) return std::string{"forward"};
+  return Error{ErrorCode::InvalidArgument, "the program has several methods and none is called forward"}
+      .with_expected("--method with one of: " + printable(fmt::format("{}", fmt::join(names, ", "))), "no --method")
+      .with_file(program.name());
+}
+
+Error with_argument(Error error, std::size_t argument) {
+  return std::move(error).with_argument(static_cast<int>(argument));
+}
+
+Result<Shapes> read_shapes(const RunOptions& options, const MethodMeta& meta) {
+  Shapes shapes;
+  for (const std::string& text : options.shapes) {
+    TANDEM_TRY(auto shape, parse_indexed_shape(text));
+    const std::size_t input = shape.first;
+    if (input >= meta.inputs.size() || meta.inputs[input].kind != Value::Kind::Tensor) {
+      return with_argument(Error{ErrorCode::InvalidArgument, "--shape for something that is no tensor input"}, input);
+    }
+    if (input < options.inputs.size()) {
+      return with_argument(Error{ErrorCode::InvalidArgument, "--shape for an input that --input gives"}, input);
+    }
+    if (!shapes.insert(std::move(shape)).second) {
+      return with_argument(Error{ErrorCode::InvalidArgument, "--shape twice for one input"}, input);
+    }
+  }
+  return shapes;
+}
+
+/// The inputs that are given, in order; with --random also the others: random tensors, and the numbers and texts that
+/// the exporter fixed.
+Result<std::vector<Value>> make_inputs(const RunOptions& options, const MethodMeta& meta) {
+  TANDEM_TRY(const Shapes shapes, read_shapes(options, meta));
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
+    std::optional<ScalarType> dtype;
+    if (i < meta.inputs.size() && meta.inputs[i].kind == Value::Kind::Tensor) dtype = meta.inputs[i].tensor.dtype;
+    Result<Value> value = parse_value(options.inputs[i], dtype);
+    if (!value.ok()) return with_argument(std::move(value).error(), i);
+    values.push_back(std::move(value).value());
+  }
+  if (values.size() < meta.inputs.size() && !options.random) {
+    return Error{ErrorCode::InvalidArgument, "too few inputs; --random SEED makes up those that are not given"}
+        .with_expected(std::to_string(meta.inputs.size()), std::to_string(values.size()))
+        .with_method(meta.name);
+  }
+  for (std::size_t i = values.size(); i < meta.inputs.size(); ++i) {
+    const ValueInfo& info = meta.inputs[i];
+    if (info.kind != Value::Kind::Tensor) {
+      values.push_back(info.traced);
+      continue;
+    }
+    const auto given = shapes.find(i);
+    const auto& sizes = given != shapes.end() ? given->second : info.tensor.sizes;
+    Result<Tensor> tensor = random_tensor(info.tensor.dtype, sizes, *options.random, i);
+    if (!tensor.ok()) return with_argument(std::move(tensor).error(), i);
+    values.push_back(std::move(tensor).value());
+  }
+  return values;
+}
+
+/// One entry per --expect; "any" leaves an output unchecked.
+Result<std::vector<std::optional<Value>>> read_expected(const RunOptions& options, const MethodMeta& meta) {
+  std::vector<std::optional<Value>> expected;
+  if (!options.expected.empty() && options.expected.size() != meta.outputs.size()) {
+    return Error{ErrorCode::InvalidArgument, "one --expect per output; --expect any leaves one unchecked"}
+        .with_expected(std::to_string(meta.outputs.size()), std::to_string(options.expected.size()))
+        .with_method(meta.name);
+  }
+  for (std::size_t i = 0; i < options.expected.size(); ++i) {
+    if (options.expected[i] == "any") {
+      expected.emplace_back();
+      continue;
+    }
+    std::optional<ScalarType> dtype;
+    if (meta.outputs[i].kind == Value::Kind::Tensor) dtype = meta.outputs[i].tensor.dtype;
+    Result<Value> value = parse_value(options.expected[i], dtype);
+    if (!value.ok()) return with_argument(std::move(value).error(), i);
+    expected.emplace_back(std::move(value).value());
+  }
+  return expected;
+}
+
+/// `out<index>.npy` for every tensor; the other entries are empty.
+Result<std::vector<std::string>> write_outputs(const fs::path& folder, const std::vector<Value>& outputs) {
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (code) return base::errno_error("folder cannot be made", code.value()).with_file(folder.string());
+  std::vector<std::string> files(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].is_tensor()) continue;
+    const fs::path file = folder / fmt::format("out{}.npy", i);
+    TANDEM_CHECK_OK(write_npy(file, outputs[i].tensor()));
+    files[i] = file.string();
+  }
+  return files;
+}
+
+/// A missing key is most often a data file that was not named.
+Error with_data_hint(Error error, const RunOptions& options) {
+  if (error.code() != ErrorCode::NotFound || error.site().key.empty()) return error;
+  std::vector<std::string> beside;
+  std::error_code code;
+  const fs::path folder = fs::path{options.file}.parent_path();
+  for (const fs::directory_entry& entry : fs::directory_iterator{folder.empty() ? "." : folder, code}) {
+    if (entry.path().extension() == ".ptd") beside.push_back((folder / entry.path().filename()).string());
+  }
+  std::sort(beside.begin(), beside.end());
+  const std::string files = beside.empty() ? "no .ptd file lies beside the program"
+                                           : fmt::format("beside the program: {}", fmt::join(beside, ", "));
+  Error hinted{error.code(), fmt::format("{} (data files are named with --data; {})", error.message(), files)};
+  return std::move(hinted).with_expected(error.expected(), error.found()).with_site(error.site());
+}
+
+struct RunReport {
+  std::string method{};
+  std::chrono::nanoseconds load{};
+  std::vector<Value> inputs{};
+  bool checked = false;
+  Measurement measurement{};
+  Comparison comparison{};  ///< Over all outputs.
+  std::vector<std::string> files{};
+};
+
+Json run_json(const RunOptions& options, const RunReport& report) {
+  const Measurement& m = report.measurement;
+  Json inputs = Json::array();
+  for (const Value& value : report.inputs) inputs.push_back(value_json(value));
+  Json outputs = Json::array();
+  for (std::size_t i = 0; i < m.outputs.size(); ++i) {
+    Json output = value_json(m.outputs[i]);
+    if (!m.comparisons.empty()) {
+      output["matched"] = m.comparisons[i].matched;
+      output["max_abs_error"] = number_json(m.comparisons[i].max_abs_error);
+      output["mismatch"] = m.comparisons[i].matched ? Json{} : Json(m.comparisons[i].reason);
+    }
+    if (!report.files.empty() && !report.files[i].empty()) output["file"] = report.files[i];
+    outputs.push_back(std::move(output));
+  }
+  const auto at = [&m](double percent) { return m.times.empty() ? Json{} : Json(to_us(percentile(m.times, percent))); };
+  return {{"file", options.file},
+          {"method", report.method},
+          {"device", options.device},
+          {"threads", options.measure.threads},
+          {"runs", m.times.size()},
+          {"distinct_results", m.distinct_results},
+          {"matched", report.checked ? Json(report.comparison.matched) : Json{}},
+          {"max_abs_error", report.checked ? number_json(report.comparison.max_abs_error) : Json{}},
+          {"rtol", options.measure.tolerance.rtol},
+          {"atol", options.measure.tolerance.atol},
+          {"load_us", to_us(report.load)},
+          {"first_us", m.times.empty() ? Json{} : Json(to_us(m.first))},
+          {"min_us", m.times.empty() ? Json{} : Json(to_us(m.times.front()))},
+          {"p50_us", at(50)},
+          {"p99_us", at(99)},
+          {"max_us", m.times.empty() ? Json{} : Json(to_us(m.times.back()))},
+          {"interrupted", m.interrupted},
+          {"inputs", std::move(inputs)},
+          {"outputs", std::move(outputs)}};
+}
+
+std::string run_text(const RunOptions& options, const RunReport& report) {
+  const Measurement& m = report.measurement;
+  std::string text =
+      fmt::format("{} {}: {} on {}, {}\n", printable(options.file), printable(report.method),
+                  count_text(m.times.size(), "run"), options.device, count_text(options.measure.threads, "thread"));
+  if (!m.times.empty()) {
+    text +=
+        fmt::format("time      p50 {:.1f} us, p99 {:.1f} us, first {:.1f} us, load {:.1f} us\n",
+                    to_us(percentile(m.times, 50)), to_us(percentile(m.times, 99)), to_us(m.first), to_us(report.load));
+  }
+  text += fmt::format("results   {} distinct\n", m.distinct_results);
+  if (report.checked) {
+    text += fmt::format("expected  {}, max abs error {:.3g} (rtol {:g}, atol {:g})\n",
+                        report.comparison.matched ? "matched" : "MISMATCH", report.comparison.max_abs_error,
+                        options.measure.tolerance.rtol, options.measure.tolerance.atol);
+  }
+  Table table{{{"output", Table::Align::Right}, {"type"}, {"values"}, {"file"}, {"mismatch"}}};
+  for (std::size_t i = 0; i < m.outputs.size(); ++i) {
+    table.add({std::to_string(i), type_text(m.outputs[i]), short_text(m.outputs[i]),
+               report.files.empty() ? "" : report.files[i], m.comparisons.empty() ? "" : m.comparisons[i].reason});
+  }
+  return table.empty() ? text : text + table.to_string(0);
+}
+
+Result<ExitCode> run_program(const RunOptions& options) {
+  TANDEM_TRY(const DeviceId device, parse_device(options.device));
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<fs::path> data(options.data.begin(), options.data.end());
+  TANDEM_TRY(const std::shared_ptr<const Program> program, Program::load(options.file, data));
+  RunReport report;
+  TANDEM_TRY(report.method, choose_method(*program, options.method));
+  TANDEM_TRY(const MethodMeta meta, program->method_meta(report.method));
+  // Files and shapes are read before the method is loaded: a mistyped name should not cost a minute of loading.
+  TANDEM_TRY(report.inputs, make_inputs(options, meta));
+  TANDEM_TRY(const std::vector<std::optional<Value>> expected, read_expected(options, meta));
+  MethodOptions method_options;
+  method_options.device = device;
+  Result<std::shared_ptr<Method>> method = Method::load(program, report.method, method_options);
+  if (!method.ok()) return with_data_hint(std::move(method).error(), options);
+  report.load = std::chrono::steady_clock::now() - start;
+
+  TANDEM_TRY(report.measurement, measure(**method, report.inputs, expected, options.measure));
+  report.checked = !report.measurement.comparisons.empty();
+  for (const Comparison& one : report.measurement.comparisons) report.comparison.merge(one);
+  if (!options.output.empty()) {
+    TANDEM_TRY(report.files, write_outputs(options.output, report.measurement.outputs));
+  }
+
+  fmt::print("{}", options.json ? to_text(run_json(options, report)) : run_text(options, report));
+  if (report.measurement.interrupted) return ExitCode::Interrupted;
+  return report.comparison.matched ? ExitCode::Good : ExitCode::Mismatch;
+}
+
+Result<ExitCode> replay_folders(const RunOptions& options) {
+  TANDEM_TRY(const DeviceId device, parse_device(options.device));
+  std::uint64_t passed = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t runs = 0;
+  Verdict worst = Verdict::Pass;
+  Json folders = Json::array();
+  for (const std::string& folder : options.replay) {
+    if (interrupted()) break;
+    if (!options.json) fmt::print("{}\n", printable(folder));
+    const FolderReport report = replay(folder, device, [&](const CaseReport& one) {
+      runs += one.runs;
+      ++(one.verdict == Verdict::Pass ? passed : failed);
+      if (!options.json) {
+        fmt::print("  {}", case_line(one));
+        std::fflush(stdout);
+      }
+    });
+    if (report.error) {
+      ++failed;
+      if (!options.json) fmt::print("  ERROR  {}\n", printable(report.error->to_string()));
+    }
+    worst = std::max(worst, report.verdict());
+    if (options.json) folders.push_back(folder_json(report));
+  }
+  const bool stopped = interrupted();
+  if (options.json) {
+    fmt::print("{}", to_text({{"verdict", name_of(worst)},
+                              {"passed", passed},
+                              {"failed", failed},
+                              {"runs", runs},
+                              {"interrupted", stopped},
+                              {"folders", std::move(folders)}}));
+  } else {
+    fmt::print("replay: {} passed, {} failed, {}{}\n", passed, failed, count_text(runs, "run"),
+               stopped ? ", interrupted" : "");
+  }
+  if (stopped) return ExitCode::Interrupted;
+  return worst == Verdict::Pass ? ExitCode::Good : worst == Verdict::Fail ? ExitCode::Mismatch : ExitCode::Failed;
+}
+
+constexpr const char* kFooter = R"(Values (--input, --expect):
+  x.npy  int:3  float:0.5  bool:true  string:abc  none
+  Files are NumPy's .npy; bfloat16 is stored as uint16. One option per value, in the method's order.
+
+Examples:
+  tandem run model.pte --data weights.ptd --input x.npy --output results
+  tandem run model.pte --data weights.ptd --input x.npy --expect y.npy --rtol 1e-4
+  tandem run model.pte --random 7 --shape 0:4x16 --repeat 1000 --threads 4 --json
+  tandem run --replay bug-report
+  tandem run --replay tests/fixtures/digits tests/fixtures/split25
+
+Exit codes: 0 good; 1 a result differs from what was expected; 2 usage, file, load or execution error; 130 Ctrl-C.)";
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* run = app.add_subcommand("run", "Run a method, or replay case folders, and compare with expected values");
+  run->footer(kFooter);
+  CLI::Option* replay = run->add_option("--replay", options->replay, "Run every case of these case folders and compare")
+                            ->type_name("DIR");
+  CLI::Option* file = run->add_option("FILE", options->file, "The program, a .pte")->type_name("");
+  std::vector<CLI::Option*> single{file};
+  const auto add = [&](const std::string& name, auto& target, const std::string& text, const std::string& type) {
+    CLI::Option* option = run->add_option(name, target, text)->type_name(type)->allow_extra_args(false);
+    single.push_back(option);
+    return option;
+  };
+  add("--method", options->method, "The method; default: forward, or the only one", "NAME");
+  add("--data", options->data, "A data file of the program, a .ptd; may be repeated", "FILE");
+  add("--input", options->inputs, "The next input; may be repeated", "VALUE");
+  add("--random", options->random, "Make up the inputs that are not given; same numbers on every machine", "SEED");
+  add("--shape", options->shapes, "Shape of a made-up input, as 0:2x3x4; default: the program's bound", "I:SHAPE");
+  add("--expect", options->expected, "What the next output must be; 'any' leaves it unchecked", "VALUE");
+  add("--rtol", options->measure.tolerance.rtol, "Relative tolerance of --expect", "X")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add("--atol", options->measure.tolerance.atol, "Absolute tolerance of --expect", "X")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add("--repeat", options->measure.repeat, "Run this many times", "N")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
+      ->capture_default_str();
+  add("--threads", options->measure.threads, "Spread the runs over this many threads that share the method", "N")
+      ->check(CLI::Range(1U, 1024U))
+      ->capture_default_str();
+  add("--output", options->output, "Write the tensors of one run to DIR/out0.npy and so on", "DIR");
+  run->add_option("--device", options->device, "Where to run")->type_name("NAME")->capture_default_str();
+  run->add_flag("--json", options->json, "Print JSON, see docs/command-line.md");
+  run->callback([options, file, replay, single, &action] {
+    if (file->empty() && replay->empty()) throw CLI::RequiredError("FILE or --replay");
+    // Not with CLI11's excludes(): it would fill the help with both directions of every pair.
+    for (const CLI::Option* option : single) {
+      if (!replay->empty() && !option->empty()) throw CLI::ExcludesError("--replay", option->get_name());
+    }
+    action = [options] {
+      catch_interrupts();
+      return options->replay.empty() ? run_program(*options) : replay_folders(*options);
+    };
+  });
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,8 @@
+#pragma once
+
+namespace tandem::cli {
+
+/// Sends the library's warnings and errors to stderr, as "tandem: warning: ...". stdout stays for results.
+void log_to_stderr();
+
+}  // namespace tandem::cli

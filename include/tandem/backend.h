@@ -1,0 +1,195 @@
+#pragma once
+
+#include <tandem/argument.h>
+#include <tandem/export.h>
+#include <tandem/options.h>
+#include <tandem/result.h>
+#include <tandem/stream_ref.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// How to write a delegate. Three objects: a Backend prepares payloads, a Delegate is one prepared payload, a Context
+/// is what one running instance of a method needs for it.
+///
+/// A backend is told a stream and addresses. It never picks a stream, waits for the device, or touches the legacy
+/// stream. Structs that cross a plug-in border start with their size and version.
+namespace tandem {
+
+inline constexpr std::uint32_t kBackendAbiVersion = 1;
+
+/// Named blobs of the program and its data files, external ones first.
+class TANDEM_EXPORT NamedData {
+ public:
+  virtual ~NamedData() = default;
+  /// Lifetime: the bytes are mapped memory that stays valid while the program lives; nothing is copied or touched.
+  /// Errors: NotFound, naming the key and the files that were searched.
+  [[nodiscard]] virtual Result<std::span<const std::byte>> find(std::string_view key) const = 0;
+};
+
+/// One `key: bytes` pair that the exporter left for the backend.
+struct CompileSpec {
+  std::string_view key{};
+  std::span<const std::byte> value{};
+};
+
+/// What a delegate's argument is, as far as the program's bytes tell.
+struct ArgumentSpec {
+  Argument::Kind kind = Argument::Kind::None;
+  ScalarType dtype = ScalarType::Float;     ///< Kind Tensor.
+  std::span<const std::int64_t> sizes{};    ///< Upper bounds where `dynamic`.
+  std::span<const std::uint8_t> dim_order{};
+  bool dynamic = false;
+  const ArgumentSpec* const* items = nullptr;  ///< Tensor lists: `item_count` entries, nullptr stands for None.
+  std::size_t item_count = 0;
+  /// Numbers, texts and lists of them as the program stores them (a step may compute others before the call).
+  /// Null for tensors.
+  const Argument* stored = nullptr;
+};
+
+/// Everything that is known when a method is loaded.
+///
+/// Lifetime: views stay valid while the program lives; `options` only during prepare().
+struct LoadContext {
+  std::uint32_t struct_size = sizeof(LoadContext);
+  std::uint32_t version = kBackendAbiVersion;
+  std::string_view backend_id{};   ///< As written in the program; an alias shows here.
+  std::string_view method{};
+  int delegate = -1;               ///< Index within the method.
+  DeviceId device{};               ///< Where the method is placed.
+  std::span<const CompileSpec> compile_specs{};
+  std::span<const ArgumentSpec> arguments{};  ///< Inputs, then outputs.
+  const NamedData* named_data = nullptr;
+  const BackendOptions* options = nullptr;    ///< Of this load; may be null.
+};
+
+struct DelegateCapabilities {
+  std::uint32_t struct_size = sizeof(DelegateCapabilities);
+  std::uint32_t version = kBackendAbiVersion;
+  bool runs_on_host = true;        ///< enqueue() does its work on the calling thread.
+  bool capturable = false;         ///< enqueue() may run while the stream is captured.
+  bool stateful = false;           ///< Keeps state that outlives a run.
+  std::uint32_t warmup_runs = 0;   ///< Runs before the first capture.
+  std::uint32_t max_contexts = 0;  ///< Contexts that may run at the same time; 0 = any number.
+};
+
+enum class AccessMode : std::uint8_t {
+  None,    ///< Not touched.
+  Read,
+  Write,   ///< Overwritten without being read.
+  Update,  ///< Read and written in place.
+};
+
+/// What a Context found out about its outputs and memory at one set of shapes.
+struct BoundLayout {
+  std::uint32_t struct_size = sizeof(BoundLayout);
+  std::uint32_t version = kBackendAbiVersion;
+  std::size_t scratch_bytes = 0;  ///< Wanted at `scratch` in every enqueue() from now on; 64-byte aligned.
+};
+
+/// Where one output of a run is. Written by the Context.
+struct OutputResult {
+  enum class Kind : std::uint8_t {
+    InPlace,  ///< Written at the argument's own address, with `sizes` and the planned layout.
+    View,     ///< In other memory (of an input, a constant, or the context): `data`, `sizes`, `strides`, `dtype`.
+    Number,   ///< A symbolic number: `number` and `real` have it, converted; `dtype` is its own type.
+  };
+  Kind kind = Kind::InPlace;
+  ScalarType dtype = ScalarType::Float;
+  std::uint8_t rank = 0;
+  const void* data = nullptr;
+  const std::int64_t* sizes = nullptr;    ///< `rank` entries.
+  const std::int64_t* strides = nullptr;  ///< `rank` entries; View only.
+  std::int64_t number = 0;
+  double real = 0;
+};
+
+/// One call.
+///
+/// Lifetime: what an OutputResult points at stays valid until the context's next enqueue(), bind() or destruction.
+struct EnqueueArgs {
+  std::uint32_t struct_size = sizeof(EnqueueArgs);
+  std::uint32_t version = kBackendAbiVersion;
+  StreamRef stream;
+  std::span<Argument* const> arguments{};  ///< Inputs, then outputs, as in the program.
+  std::span<OutputResult> outputs{};       ///< One per output argument.
+  std::span<std::byte> scratch{};          ///< At least the bound `scratch_bytes`.
+  bool rebind = false;                     ///< Out: the run learned its layout; bind() again before the next run.
+
+  explicit EnqueueArgs(StreamRef on) noexcept : stream{on} {}
+};
+
+/// What one running instance needs for one delegate.
+/// Thread-safety: none; the runtime calls it from one thread at a time.
+class TANDEM_EXPORT DelegateContext {
+ public:
+  virtual ~DelegateContext() = default;
+  /// Called before the first enqueue() and whenever the inputs' sizes differ from the last call's. May be slow, but
+  /// costs little where the sizes were bound before.
+  [[nodiscard]] virtual Result<BoundLayout> bind(std::span<const Argument* const> arguments) = 0;
+  /// Runs once, in the stream's order.
+  /// Errors: BackendFailed, with the backend's own code and text.
+  [[nodiscard]] virtual Status enqueue(EnqueueArgs& args) = 0;
+};
+
+/// One prepared payload: weights and code, shared by all instances.
+/// Thread-safety: const members may run concurrently.
+class TANDEM_EXPORT Delegate {
+ public:
+  virtual ~Delegate() = default;
+  [[nodiscard]] virtual DelegateCapabilities capabilities() const = 0;
+  /// How many of the arguments are outputs (they come last).
+  [[nodiscard]] virtual std::size_t output_count() const = 0;
+  /// One entry per argument. The default: inputs are read, outputs written.
+  [[nodiscard]] virtual std::vector<AccessMode> accesses(std::size_t argument_count) const;
+  /// Errors: OutOfMemory; BackendFailed.
+  [[nodiscard]] virtual Result<std::unique_ptr<DelegateContext>> new_context() const = 0;
+};
+
+/// Prepares the payloads of one backend id.
+/// Thread-safety: prepare() may run concurrently with itself.
+class TANDEM_EXPORT Backend {
+ public:
+  virtual ~Backend() = default;
+  /// Whether delegates of this backend can run here; the text says what is missing.
+  [[nodiscard]] virtual Status available() const { return {}; }
+  /// Loads weights and compiles; nothing of that is left for a running path. Blocks.
+  /// Errors: InvalidProgram, the payload is malformed; NotFound, a key is missing; IncompatibleDelegate.
+  [[nodiscard]] virtual Result<std::unique_ptr<Delegate>> prepare(std::span<const std::byte> payload,
+                                                                  const LoadContext& context) const = 0;
+  /// Process-wide options of this backend. Unknown keys are ignored, as in ExecuTorch.
+  [[nodiscard]] virtual Status set_options(const BackendOptions& /*options*/) { return {}; }
+};
+
+/// Backends by id.
+/// Thread-safety: all members may be called from any thread.
+class TANDEM_EXPORT BackendRegistry {
+ public:
+  BackendRegistry();
+  ~BackendRegistry();
+  BackendRegistry(const BackendRegistry&) = delete;
+  BackendRegistry& operator=(const BackendRegistry&) = delete;
+
+  /// The process-wide registry; holds the backends that this library was built with.
+  [[nodiscard]] static BackendRegistry& global();
+
+  /// Errors: InvalidState, the id is taken.
+  [[nodiscard]] Status register_backend(std::string id, std::shared_ptr<Backend> backend);
+  /// Makes `alias` another name of `id`; programs that name either run on the same backend.
+  /// Errors: NotFound, no backend `id`; InvalidState, `alias` is taken.
+  [[nodiscard]] Status register_alias(std::string alias, std::string_view id);
+  /// Null if nobody registered the id.
+  [[nodiscard]] std::shared_ptr<Backend> find(std::string_view id) const;
+  [[nodiscard]] std::vector<std::string> ids() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,281 @@
+#include "backends/aoti/aoti_context.h"
+
+#include "backends/aoti/element.h"
+#include "backends/aoti/geometry.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace tandem::aoti {
+namespace {
+
+/// Compiled code may use aligned vector accesses on what it allocates.
+constexpr std::size_t kOutputAlignment = 16;
+
+/// Bytes that a tensor argument reaches over.
+struct Range {
+  std::uintptr_t first = 0;
+  std::uintptr_t end = 0;
+  [[nodiscard]] bool overlaps(const Range& other) const noexcept { return first < other.end && other.first < end; }
+};
+
+Range range_of(const TensorArg& tensor) noexcept {
+  std::int64_t elements = 1;
+  for (std::size_t d = 0; d < tensor.rank; ++d) {
+    if (tensor.sizes[d] == 0) return {};
+    elements += (tensor.sizes[d] - 1) * tensor.strides[d];
+  }
+  const auto first = reinterpret_cast<std::uintptr_t>(tensor.data);
+  return {first, first + static_cast<std::size_t>(elements) * item_bytes(tensor.dtype)};
+}
+
+/// Whether the handle's memory is exactly what the argument plans: then its bytes are the output.
+bool has_planned_layout(const AtenTensor& handle, const Argument& argument) noexcept {
+  if (!argument.is_tensor()) return false;
+  const TensorArg& tensor = argument.tensor;
+  if (handle.dtype != tensor.dtype || handle.rank != tensor.rank || handle.offset != 0) return false;
+  std::int64_t step = 1;
+  for (std::size_t i = handle.rank; i-- > 0;) {
+    const std::size_t d = tensor.dim_order == nullptr ? i : tensor.dim_order[i];
+    if (handle.sizes[d] != 1 && handle.strides[d] != step) return false;
+    step *= handle.sizes[d];
+  }
+  const std::size_t bytes = static_cast<std::size_t>(step) * item_bytes(handle.dtype);
+  return bytes == handle.storage_bytes && bytes <= tensor.capacity_bytes;
+}
+
+/// The value that tells runs apart which a number may steer.
+std::int64_t number_key(const Argument& argument) noexcept {
+  switch (argument.kind) {
+    case Argument::Kind::Int:
+      return argument.integer;
+    case Argument::Kind::Bool:
+      return argument.flag ? 1 : 0;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+AotiContext::AotiContext(ReadyContainer ready, std::shared_ptr<const Weights> weights)
+    : weights_{std::move(weights)},
+      memory_{host_memory()},
+      ready_{std::move(ready)},
+      inputs_(ready_.container->input_count()),
+      outputs_(ready_.container->output_count()),
+      results_(outputs_.size()),
+      scalars_(inputs_.size()),
+      addresses_(inputs_.size() + outputs_.size()),
+      targets_(outputs_.size()) {}
+
+AotiContext::~AotiContext() { drop_outputs(); }
+
+Status AotiContext::check_counts(std::size_t arguments, std::size_t outputs) const {
+  if (arguments == inputs_.size() + outputs_.size() && outputs == outputs_.size()) return {};
+  return Error{ErrorCode::InvalidArgument, "wrong number of delegate arguments"}.with_expected(
+      std::to_string(inputs_.size()) + " inputs and " + std::to_string(outputs_.size()) + " outputs",
+      std::to_string(arguments) + " arguments, " + std::to_string(outputs) + " of them outputs");
+}
+
+/// Chooses the record of these sizes and numbers.
+void AotiContext::select(std::span<const Argument* const> arguments) {
+  shapes_.clear();
+  for (const Argument* argument : arguments.first(input_count())) {
+    if (argument->is_tensor()) {
+      shapes_.insert(shapes_.end(), argument->tensor.sizes, argument->tensor.sizes + argument->tensor.rank);
+    } else {
+      shapes_.push_back(number_key(*argument));
+    }
+  }
+  memory_.select(shapes_);
+  targets_known_ = false;
+}
+
+Result<BoundLayout> AotiContext::bind(std::span<const Argument* const> arguments) {
+  TANDEM_CHECK_OK(check_counts(arguments.size(), outputs_.size()));
+  drop_outputs();
+  select(arguments);
+  BoundLayout layout;
+  layout.scratch_bytes = memory_.scratch_bytes();
+  return layout;
+}
+
+/// Numbers change without a call of bind(), and may steer allocations as sizes do.
+bool AotiContext::numbers_changed(std::span<Argument* const> arguments) const noexcept {
+  std::size_t at = 0;
+  for (const Argument* argument : arguments.first(input_count())) {
+    if (argument->is_tensor()) {
+      at += argument->tensor.rank;
+    } else if (at >= shapes_.size() || shapes_[at++] != number_key(*argument)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Status AotiContext::make_inputs(std::span<Argument* const> arguments) {
+  for (std::size_t i = 0; i < input_count(); ++i) TANDEM_CHECK_OK(make_input(i, *arguments[i]));
+  return {};
+}
+
+Status AotiContext::make_input(std::size_t index, const Argument& argument) {
+  AtenTensor& handle = ready_.container->state().handles.take();
+  inputs_[index] = &handle;
+  handle.defined = true;
+  switch (argument.kind) {
+    case Argument::Kind::Tensor: {
+      const TensorArg& tensor = argument.tensor;
+      handle.dtype = tensor.dtype;
+      handle.rank = tensor.rank;
+      handle.base = static_cast<std::byte*>(tensor.data);
+      for (std::size_t d = 0; d < tensor.rank; ++d) {
+        handle.sizes[d] = tensor.sizes[d];
+        handle.strides[d] = tensor.strides[d];
+      }
+      handle.storage_bytes = reach_bytes(handle).value_or(0);
+      return {};
+    }
+    case Argument::Kind::Int:
+      handle.dtype = ScalarType::Long;
+      handle.storage_bytes = sizeof argument.integer;
+      std::memcpy(&scalars_[index], &argument.integer, sizeof argument.integer);
+      break;
+    case Argument::Kind::Double:
+      handle.dtype = ScalarType::Double;
+      handle.storage_bytes = sizeof argument.number;
+      std::memcpy(&scalars_[index], &argument.number, sizeof argument.number);
+      break;
+    case Argument::Kind::Bool:
+      handle.dtype = ScalarType::Bool;
+      handle.storage_bytes = sizeof argument.flag;
+      std::memcpy(&scalars_[index], &argument.flag, sizeof argument.flag);
+      break;
+    default:
+      return Error{ErrorCode::InvalidType, "a delegate's input is neither a tensor nor a number"}
+          .with_argument(static_cast<int>(index))
+          .with_field(ready_.container->input_name(index));
+  }
+  handle.base = reinterpret_cast<std::byte*>(&scalars_[index]);
+  return {};
+}
+
+void AotiContext::drop_inputs() noexcept {
+  for (AtenTensor*& input : inputs_) {
+    if (AtenTensor* handle = std::exchange(input, nullptr); is_live(handle)) delete_handle(*handle);
+  }
+}
+
+/// Two outputs may be one handle.
+void AotiContext::drop_outputs() noexcept {
+  for (AtenTensor*& output : outputs_) {
+    if (AtenTensor* handle = std::exchange(output, nullptr); is_live(handle)) delete_handle(*handle);
+  }
+}
+
+bool AotiContext::may_write(std::size_t output, std::span<Argument* const> arguments) const {
+  const std::size_t bytes = memory_.output_bytes(output);
+  const Argument& argument = *arguments[input_count() + output];
+  if (bytes == 0 || !argument.is_tensor()) return false;
+  const TensorArg& tensor = argument.tensor;
+  const auto first = reinterpret_cast<std::uintptr_t>(tensor.data);
+  if (first == 0 || first % kOutputAlignment != 0 || bytes > tensor.capacity_bytes) return false;
+  // The library writes while it still reads its inputs.
+  const Range place{first, first + bytes};
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Argument& other = *arguments[i];
+    if (i == input_count() + output || !other.is_tensor() || other.tensor.data == nullptr) continue;
+    Range range = range_of(other.tensor);
+    if (i >= input_count()) {
+      range.first = reinterpret_cast<std::uintptr_t>(other.tensor.data);
+      range.end = range.first + other.tensor.capacity_bytes;
+    }
+    if (place.overlaps(range)) return false;
+  }
+  return true;
+}
+
+/// Addresses seldom change from run to run, so the check of each against all is kept.
+void AotiContext::resolve_targets(std::span<Argument* const> arguments) {
+  bool same = targets_known_;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const void* address = arguments[i]->is_tensor() ? arguments[i]->tensor.data : nullptr;
+    same = same && addresses_[i] == address;
+    addresses_[i] = address;
+  }
+  if (same) return;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    targets_[i] =
+        may_write(i, arguments) ? static_cast<std::byte*>(arguments[input_count() + i]->tensor.data) : nullptr;
+  }
+  targets_known_ = true;
+}
+
+Status AotiContext::report_output(std::size_t output, const Argument& argument, OutputResult& result) const {
+  const AtenTensor& handle = *outputs_[output];
+  result.dtype = handle.dtype;
+  result.rank = handle.rank;
+  result.sizes = handle.sizes;
+  result.strides = handle.strides;
+  result.data = handle.data();
+  if (argument.is_tensor()) {
+    const bool in_place =
+        results_[output].planned_layout && (result.data == argument.tensor.data || handle.storage_bytes == 0);
+    result.kind = in_place ? OutputResult::Kind::InPlace : OutputResult::Kind::View;
+    return {};
+  }
+  if (argument.kind == Argument::Kind::None) {  // nobody looks at it
+    result.kind = OutputResult::Kind::View;
+    return {};
+  }
+  result.kind = OutputResult::Kind::Number;
+  if (handle.numel() == 1 && read_element(handle.dtype, handle.data(), result.number) &&
+      read_element(handle.dtype, handle.data(), result.real)) {
+    return {};
+  }
+  return Error{ErrorCode::BackendFailed, "the delegate's result for a number is not one number"}.with_argument(
+      static_cast<int>(input_count() + output));
+}
+
+Status AotiContext::enqueue(EnqueueArgs& args) {
+  TANDEM_CHECK_OK(check_counts(args.arguments.size(), args.outputs.size()));
+  const CallScope scope{ready_.container->state()};
+  drop_outputs();
+  if (Status made = make_inputs(args.arguments); !made.ok()) {
+    drop_inputs();
+    return made;
+  }
+  if (numbers_changed(args.arguments) || !memory_.selected()) select(args.arguments);
+  resolve_targets(args.arguments);
+  const bool recording = !memory_.recorded();
+  if (args.scratch.size() < memory_.scratch_bytes()) args.rebind = true;
+  memory_.begin(args.scratch, targets_);
+  ready_.container->state().run = &memory_;
+  Status ran = ready_.container->run(inputs_, outputs_, nullptr);
+  ready_.container->state().run = nullptr;
+  const auto fail = [this](Status status) {
+    memory_.abandon();
+    drop_inputs();
+    drop_outputs();
+    return status;
+  };
+  if (!ran.ok()) return fail(std::move(ran));
+  std::ranges::fill(inputs_, nullptr);  // stolen
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!is_live(outputs_[i])) return fail(Error{ErrorCode::BackendFailed, "the delegate left an output empty"});
+    results_[i] = {outputs_[i], has_planned_layout(*outputs_[i], *args.arguments[input_count() + i])};
+  }
+  if (Status finished = memory_.finish(results_); !finished.ok()) return fail(std::move(finished));
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    TANDEM_CHECK_OK(report_output(i, *args.arguments[input_count() + i], args.outputs[i]));
+  }
+  if (recording) {
+    targets_known_ = false;
+    args.rebind = true;
+  }
+  return {};
+}
+
+}  // namespace tandem::aoti

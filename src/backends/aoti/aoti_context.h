@@ -1,0 +1,55 @@
+#pragma once
+
+#include "backends/aoti/run_memory.h"
+#include "backends/aoti/weights.h"
+
+#include <tandem/backend.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tandem::aoti {
+
+/// One instance's container and memory plan.
+class AotiContext final : public DelegateContext {
+ public:
+  /// `weights` is kept alive.
+  AotiContext(ReadyContainer ready, std::shared_ptr<const Weights> weights);
+  ~AotiContext() override;
+
+  [[nodiscard]] Result<BoundLayout> bind(std::span<const Argument* const> arguments) override;
+  [[nodiscard]] Status enqueue(EnqueueArgs& args) override;
+
+  /// False once a run's allocations differed from the recorded ones of its shapes.
+  [[nodiscard]] bool repeats() const noexcept { return memory_.repeats(); }
+
+ private:
+  [[nodiscard]] std::size_t input_count() const noexcept { return inputs_.size(); }
+  [[nodiscard]] Status check_counts(std::size_t arguments, std::size_t outputs) const;
+  void select(std::span<const Argument* const> arguments);
+  [[nodiscard]] bool numbers_changed(std::span<Argument* const> arguments) const noexcept;
+  [[nodiscard]] Status make_inputs(std::span<Argument* const> arguments);
+  [[nodiscard]] Status make_input(std::size_t index, const Argument& argument);
+  void resolve_targets(std::span<Argument* const> arguments);
+  [[nodiscard]] bool may_write(std::size_t output, std::span<Argument* const> arguments) const;
+  [[nodiscard]] Status report_output(std::size_t output, const Argument& argument, OutputResult& result) const;
+  void drop_inputs() noexcept;
+  void drop_outputs() noexcept;
+
+  std::shared_ptr<const Weights> weights_;
+  RunMemory memory_;  ///< Outlives the container: handles in it refer here.
+  ReadyContainer ready_;
+  std::vector<AtenTensor*> inputs_;
+  std::vector<AtenTensor*> outputs_;  ///< Of the last run; what OutputResults point into.
+  std::vector<RunMemory::Output> results_;
+  std::vector<std::int64_t> scalars_;   ///< Where number inputs lie, by input.
+  std::vector<std::int64_t> shapes_;    ///< Of the selected record: sizes and numbers of the inputs.
+  std::vector<const void*> addresses_;  ///< For which targets_ were resolved, by argument.
+  std::vector<std::byte*> targets_;     ///< Where outputs may be written, by output.
+  bool targets_known_ = false;
+};
+
+}  // namespace tandem::aoti

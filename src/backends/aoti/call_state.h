@@ -1,0 +1,51 @@
+#pragma once
+
+#include "backends/aoti/tensor_handle.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tandem::aoti {
+
+class RunMemory;
+
+/// What the shims know about the call that a library is in. One per container.
+struct CallState {
+  HandlePool handles{};
+  RunMemory* run = nullptr;                   ///< Set while a run is under way.
+  std::string refusal{};                      ///< Why a shim last refused.
+  std::vector<AtenTensor*>* blobs = nullptr;  ///< Set while weights are loaded: collects the constants' handles.
+};
+
+namespace detail {
+// One slot at a fixed place: shims read it several times a run, and a dynamic lookup would cost more than they do.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local CallState* current_call;
+}  // namespace detail
+
+/// Null outside of calls into a container.
+[[nodiscard]] inline CallState* current_call() noexcept { return detail::current_call; }
+
+/// Makes `state` the calling thread's, until the scope ends. Nests.
+class CallScope {
+ public:
+  explicit CallScope(CallState& state) noexcept : outer_{std::exchange(detail::current_call, &state)} {}
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+  ~CallScope() { detail::current_call = outer_; }
+
+ private:
+  CallState* outer_;
+};
+
+/// A new undefined handle for the current call. Throws bad_alloc.
+[[nodiscard]] inline AtenTensor& take_handle() {
+  CallState* call = current_call();
+  return call != nullptr ? call->handles.take() : HandlePool::shared().take();
+}
+
+/// Records why a shim refuses, and returns the status that tells the library. Allocates; for failures only.
+std::int32_t refuse(std::string_view shim, std::string_view why) noexcept;
+
+}  // namespace tandem::aoti

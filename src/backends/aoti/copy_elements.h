@@ -1,0 +1,13 @@
+#pragma once
+
+#include "backends/aoti/tensor_handle.h"
+
+namespace tandem::aoti {
+
+/// Writes the elements of `source` over those of `target`, both on the host.
+///
+/// Shapes: `source` broadcasts to the sizes of `target`, as in NumPy; dtypes may differ, real ones are converted.
+/// Null on success, else why it can't be done.
+[[nodiscard]] const char* copy_elements(const AtenTensor& target, const AtenTensor& source) noexcept;
+
+}  // namespace tandem::aoti

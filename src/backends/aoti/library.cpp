@@ -1,0 +1,247 @@
+#include "backends/aoti/library.h"
+
+#include "backends/aoti/elf_image.h"
+#include "backends/aoti/loadable_file.h"
+#include "backends/aoti/thread_exit.h"
+#include "base/log.h"
+#include "base/sha256.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tandem::aoti {
+namespace {
+
+constexpr std::size_t kDigestDigits = 64;
+
+/// glibc opens and closes one library at a time anyway. Holding the same order here keeps a closed library's
+/// addresses from being reused before its pending destructors are dropped.
+std::mutex& loader_mutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+/// A vector-math function of libsleef, which exports with vector code import without naming the library. 0 if it is
+/// not installed. It stays open: functions of it are in use by then.
+std::uintptr_t sleef_function(std::string_view name) {
+  static void* library = dlopen("libsleef.so.3", RTLD_LAZY | RTLD_LOCAL);
+  return library == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(dlsym(library, std::string{name}.c_str()));
+}
+
+std::string joined(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) {
+    if (!text.empty()) text += ", ";
+    text += name;
+  }
+  return text;
+}
+
+/// Only the runtime that runs the shims can supply these, so there is no need to ask the loader.
+Status check_imports(const ElfImage& image) {
+  std::vector<std::string_view> missing = image.missing_imports();
+  std::erase_if(missing,
+                [](std::string_view name) { return !name.starts_with("aoti_") && !name.starts_with("Sleef_"); });
+  if (missing.empty()) return {};
+  const bool sleef = std::ranges::any_of(missing, [](std::string_view name) { return name.starts_with("Sleef_"); });
+  return Error{ErrorCode::IncompatibleDelegate,
+               "the library imports functions that nobody supplies: " + joined(missing) +
+                   (sleef ? " (the Sleef_ ones are in the system package libsleef3)" : "")};
+}
+
+/// What of the library's other imports is nowhere to be found; the loader's own message stops at the first.
+std::vector<std::string_view> unresolved_imports(const ElfImage& image) {
+  std::vector<void*> libraries{dlopen(nullptr, RTLD_LAZY)};
+  for (const std::string_view name : image.needed()) {
+    if (void* library = dlopen(std::string{name}.c_str(), RTLD_LAZY | RTLD_LOCAL); library != nullptr) {
+      libraries.push_back(library);
+    }
+  }
+  std::vector<std::string_view> names = image.missing_imports();
+  std::erase_if(names, [&](std::string_view name) {
+    return std::ranges::any_of(libraries, [&](void* library) {
+      return library != nullptr && dlsym(library, std::string{name}.c_str()) != nullptr;
+    });
+  });
+  for (void* library : libraries) {
+    if (library != nullptr) dlclose(library);
+  }
+  return names;
+}
+
+/// An OpenMP runtime's threads outlive the calls, so its code must outlive the library that brought it in.
+void pin_openmp(const ElfImage& image) {
+  for (const std::string_view name : image.needed()) {
+    if (name.starts_with("libgomp.") || name.starts_with("libomp.") || name.starts_with("libiomp5.")) {
+      dlopen(std::string{name}.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+  }
+}
+
+/// A copy of what was loaded, for debuggers: `add-symbol-file COPY -o ADDRESS`.
+void keep_copy(const ElfImage& image, std::string_view key, std::uintptr_t address) {
+  const char* directory = std::getenv("TANDEM_KEEP_LIBS");
+  if (directory == nullptr || *directory == '\0') return;
+  std::string name{key.substr(0, 200)};
+  std::ranges::replace(name, '/', '_');  // keys come from the program; none may lead out of the directory
+  const std::string path = std::string{directory} + "/" + name + ".so";
+  std::ofstream file{path, std::ios::binary | std::ios::trunc};
+  file.write(reinterpret_cast<const char*>(image.bytes().data()), static_cast<std::streamsize>(image.bytes().size()));
+  if (!file.flush()) {
+    base::log(LogLevel::Warning, "library can't be kept at " + path);
+  } else {
+    base::log(LogLevel::Info, "library at address " + std::to_string(address) + " is kept at " + path);
+  }
+}
+
+Result<LoadableFile> make_file(std::span<const std::byte> bytes, LoadVia via) {
+  if (via == LoadVia::Automatic) {
+    if (auto file = LoadableFile::in_memory(bytes); file.ok()) return file;
+  }
+  return LoadableFile::in_directory(bytes);
+}
+
+/// Precondition: loader_mutex() is held.
+Result<void*> load(const ElfImage& image, LoadVia via) {
+  std::string message;
+  // A system may allow to make memory files but not to run them; then a file is worth a try.
+  for (const LoadVia way : {via, LoadVia::PrivateFile}) {
+    TANDEM_TRY(const LoadableFile file, make_file(image.loaded_bytes(), way));
+    if (void* handle = dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL); handle != nullptr) return handle;
+    if (const char* text = dlerror(); text != nullptr) message = text;
+    if (message.find("cannot open shared object file") == std::string::npos &&
+        message.find("failed to map segment") == std::string::npos) {
+      break;
+    }
+  }
+  std::string what = "the dynamic loader refuses the library";
+  if (const auto names = unresolved_imports(image); !names.empty()) what += "; not found: " + joined(names);
+  return Error{ErrorCode::IncompatibleDelegate, std::move(what)}.with_native(Origin::DynamicLoader, 0, message);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Library>> Library::open(std::span<const std::byte> bytes, std::string_view key,
+                                               const ShimTable& table, LoadVia via) {
+  const auto site = [&] {
+    ErrorSite where;
+    where.key = key;
+    return where;
+  };
+  auto image = ElfImage::parse(bytes);
+  if (!image.ok()) return std::move(image).error().with_site(site());
+  image->supply([&](std::string_view name) {
+    const std::uintptr_t address = table.find(name);
+    return address == 0 && name.starts_with("Sleef_") ? sleef_function(name) : address;
+  });
+  image->isolate();
+  if (Status imports = check_imports(*image); !imports.ok()) return std::move(imports).error().with_site(site());
+
+  std::unique_ptr<Library> library;
+  {
+    const std::scoped_lock lock{loader_mutex()};
+    auto handle = load(*image, via);
+    if (!handle.ok()) return std::move(handle).error().with_site(site());
+    const link_map* map = nullptr;
+    if (dlinfo(*handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) {
+      dlclose(*handle);
+      return Error{ErrorCode::Internal, "the loaded library has no link map"}.with_site(site());
+    }
+    library.reset(new Library{*handle, map->l_addr + image->first_address(), map->l_addr + image->end_address()});
+    pin_openmp(*image);
+  }
+  auto symbols = find_symbols(library->handle_);
+  if (!symbols.ok()) return std::move(symbols).error().with_site(site());
+  library->symbols_ = *symbols;
+  keep_copy(*image, key, library->first_);
+  return library;
+}
+
+Library::~Library() {
+  const std::scoped_lock lock{loader_mutex()};
+  run_thread_exits(first_, end_);
+  // Libraries with a libstdc++ of their own: its emergency pool is freed by nobody else.
+  if (void* freeres = dlsym(handle_, "_ZN9__gnu_cxx9__freeresEv"); freeres != nullptr) {
+    // The name may be found in the host's libstdc++, whose pool is not ours to free.
+    if (const auto at = reinterpret_cast<std::uintptr_t>(freeres); at >= first_ && at < end_) {
+      reinterpret_cast<void (*)()>(freeres)();
+    }
+  }
+  if (dlclose(handle_) != 0) {
+    const char* text = dlerror();
+    base::log(LogLevel::Warning, std::string{"library does not close: "} + (text != nullptr ? text : "?"));
+  }
+  drop_thread_exits(first_, end_);  // static destructors may have touched thread-local objects again
+}
+
+namespace {
+
+struct CacheKey {
+  std::string digest;
+  const ShimTable* table;
+  auto operator<=>(const CacheKey&) const = default;
+};
+
+/// One library of the cache; its mutex makes the second asker wait for the first one's load.
+struct CacheEntry {
+  std::mutex mutex{};
+  std::weak_ptr<const Library> library{};
+};
+
+struct Cache {
+  std::mutex mutex{};
+  std::map<CacheKey, std::shared_ptr<CacheEntry>> entries{};
+};
+
+std::shared_ptr<CacheEntry> cache_entry(CacheKey key) {
+  static auto* cache = new Cache;  // never destroyed: programs may be closed while the process ends
+  const std::scoped_lock lock{cache->mutex};
+  std::erase_if(cache->entries,
+                [](const auto& item) { return item.second.use_count() == 1 && item.second->library.expired(); });
+  auto& entry = cache->entries[std::move(key)];
+  if (entry == nullptr) entry = std::make_shared<CacheEntry>();
+  return entry;
+}
+
+/// The digest that a key announces; empty if it announces none.
+std::string_view announced_digest(std::string_view key) {
+  if (key.size() <= kDigestDigits || key[kDigestDigits] != '_') return {};
+  const std::string_view digits = key.substr(0, kDigestDigits);
+  const bool hexadecimal = digits.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+  return hexadecimal ? digits : std::string_view{};
+}
+
+bool equal_digits(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Library>> open_shared(std::span<const std::byte> bytes, std::string_view key,
+                                                   const ShimTable& table) {
+  TANDEM_TRY(std::string digest, base::sha256_hex(bytes));
+  if (const std::string_view announced = announced_digest(key); !announced.empty()) {
+    if (!equal_digits(announced, digest)) {
+      return Error{ErrorCode::InvalidProgram, "the library's bytes do not have the SHA-256 that its key announces"}
+          .with_key(std::string{key})
+          .with_expected(std::string{announced}, digest);
+    }
+  }
+  const std::shared_ptr<CacheEntry> entry = cache_entry({std::move(digest), &table});
+  const std::scoped_lock lock{entry->mutex};
+  if (auto library = entry->library.lock(); library != nullptr) return library;
+  TANDEM_TRY(std::shared_ptr<const Library> library, Library::open(bytes, key, table));
+  entry->library = library;
+  return library;
+}
+
+}  // namespace tandem::aoti

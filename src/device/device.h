@@ -1,0 +1,66 @@
+#pragma once
+
+#include "device/stream.h"
+
+#include <tandem/device.h>
+#include <tandem/result.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace tandem::device {
+
+class Device;
+
+/// Owns a block of one device's memory.
+class Buffer {
+ public:
+  Buffer() noexcept = default;
+  Buffer(Device& device, std::span<std::byte> bytes) noexcept : device_{&device}, bytes_{bytes} {}
+  Buffer(Buffer&& other) noexcept
+      : device_{std::exchange(other.device_, nullptr)}, bytes_{std::exchange(other.bytes_, {})} {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Buffer();
+
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::byte* data() const noexcept { return bytes_.data(); }
+  [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
+
+ private:
+  Device* device_ = nullptr;
+  std::span<std::byte> bytes_{};
+};
+
+/// One processor with its memory.
+///
+/// Lifetime: devices live as long as the process.
+/// Thread-safety: every member may be called from any thread.
+class Device {
+ public:
+  virtual ~Device() = default;
+  [[nodiscard]] virtual DeviceId id() const noexcept = 0;
+  /// Uninitialised, 64-byte aligned, never null, also for 0 bytes.
+  /// Errors: OutOfMemory, with bytes and device.
+  [[nodiscard]] virtual Result<Buffer> allocate(std::size_t bytes) = 0;
+  /// The calling thread's own stream.
+  [[nodiscard]] virtual Stream& thread_stream() noexcept = 0;
+  /// An event that was not recorded yet.
+  /// Errors: OutOfMemory.
+  [[nodiscard]] virtual Result<std::unique_ptr<Event>> make_event() = 0;
+
+ private:
+  friend class Buffer;
+  virtual void free(std::byte* data) noexcept = 0;
+};
+
+inline Buffer::~Buffer() {
+  if (device_ != nullptr) device_->free(bytes_.data());
+}
+
+}  // namespace tandem::device

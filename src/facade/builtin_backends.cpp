@@ -1,0 +1,27 @@
+#include "backends/aoti/aoti_backend.h"
+
+#include <tandem/backend.h>
+#include <tandem/module.h>
+
+namespace tandem {
+
+/// The one place that names the backends of this build.
+BackendRegistry& BackendRegistry::global() {
+  static BackendRegistry* registry = [] {
+    auto* made = new BackendRegistry;  // never destroyed: methods may outlive static objects
+    ignore(made->register_backend("AotiHostBackend", aoti::make_aoti_host_backend()), "the registry is empty");
+    ignore(made->register_alias("AotiHostBackendB", "AotiHostBackend"), "the id is free");
+    return made;
+  }();
+  return *registry;
+}
+
+Status set_option(std::string_view backend_id, const BackendOptions& options) {
+  const std::shared_ptr<Backend> backend = BackendRegistry::global().find(backend_id);
+  if (backend == nullptr) {
+    return Error{ErrorCode::BackendMissing, "no such backend"}.with_backend(std::string{backend_id});
+  }
+  return backend->set_options(options);
+}
+
+}  // namespace tandem

@@ -1,0 +1,151 @@
+#include "runtime/bind/instance.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tandem::runtime {
+
+Result<std::unique_ptr<Instance>> Instance::create(const Schedule& schedule, device::Device& device,
+                                                   const MethodStates& states) {
+  std::unique_ptr<Instance> instance{new Instance{schedule, device}};
+  instance->copy_values();
+  TANDEM_CHECK_OK(instance->allocate(states));
+  TANDEM_CHECK_OK(instance->bind_delegates());
+  for (std::uint32_t v = 0; v < schedule.values.size(); ++v) {
+    if (schedule.values[v].reset) {
+      instance->reset_.push_back(v);
+      instance->initial_.push_back(instance->values_[v]);
+    }
+  }
+  instance->initial_dims_ = instance->dims_;
+  return instance;
+}
+
+/// The stored values with addresses of this instance: sizes and strides of its own, lists that point to its values.
+void Instance::copy_values() {
+  values_ = schedule_.stored;
+  std::size_t dims = 0;
+  for (const Argument& value : values_) dims += 2 * std::size_t{value.tensor.rank};
+  dims_.resize(dims);
+  list_items_.reserve(schedule_.list_items.size());
+  for (Argument* item : schedule_.list_items) {
+    list_items_.push_back(item == nullptr ? nullptr : &values_[static_cast<std::size_t>(item - schedule_.stored.data())]);
+  }
+  std::int64_t* next = dims_.data();
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    Argument& value = values_[v];
+    if (!value.items.empty()) {
+      value.items = {list_items_.data() + (value.items.data() - schedule_.list_items.data()), value.items.size()};
+    }
+    if (!value.is_tensor()) continue;
+    const ArgumentSpec& spec = schedule_.values[v].spec;
+    value.tensor.sizes = next;
+    value.tensor.strides = next + value.tensor.rank;
+    next += 2 * std::size_t{value.tensor.rank};
+    std::copy(spec.sizes.begin(), spec.sizes.end(), value.tensor.sizes);
+    strides_from_dim_order(spec.sizes, spec.dim_order, value.tensor.stride_span());
+  }
+  args_.reserve(schedule_.args.size());
+  for (const std::uint32_t arg : schedule_.args) args_.push_back(&values_[arg]);
+}
+
+Status Instance::allocate(const MethodStates& states) {
+  buffers_.resize(schedule_.buffers.size());
+  input_copies_.resize(schedule_.inputs.size());
+  states_ = states.memory;
+  for (std::size_t b = 0; b < buffers_.size(); ++b) {
+    const BufferPlan& plan = schedule_.buffers[b];
+    if (plan.kind != BufferPlan::Kind::Arena) continue;
+    auto memory = device_.allocate(plan.bytes);
+    if (!memory.ok()) {
+      return std::move(memory)
+          .error()
+          .with_method(std::string{schedule_.method})
+          .with_field("arena " + std::to_string(plan.memory_id));
+    }
+    buffers_[b] = *std::move(memory);
+  }
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    const ValuePlan& plan = schedule_.values[v];
+    if (!values_[v].is_tensor() || plan.place.buffer == kNone) continue;
+    void*& data = values_[v].tensor.data;
+    switch (schedule_.buffers[plan.place.buffer].kind) {
+      case BufferPlan::Kind::Arena: data = buffers_[plan.place.buffer].data() + plan.place.offset; break;
+      case BufferPlan::Kind::Constant: data = const_cast<std::byte*>(plan.constant); break;
+      case BufferPlan::Kind::State:
+      case BufferPlan::Kind::Input:
+      case BufferPlan::Kind::Output: break;  // states below; inputs and outputs are every run's own
+    }
+  }
+  for (std::size_t s = 0; s < states_.size(); ++s) values_[schedule_.states[s].value].tensor.data = states_[s]->data();
+  return {};
+}
+
+Status Instance::bind_delegates() {
+  for (std::size_t d = 0; d < schedule_.delegates.size(); ++d) {
+    auto context = schedule_.delegates[d].delegate->new_context();
+    if (!context.ok()) {
+      return std::move(context)
+          .error()
+          .with_backend(std::string{schedule_.delegates[d].backend_id}, static_cast<int>(d))
+          .with_method(std::string{schedule_.method});
+    }
+    contexts_.push_back(*std::move(context));
+  }
+  call_of_step_.resize(schedule_.steps.size(), kNone);
+  for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
+    const Step& step = schedule_.steps[i];
+    if (step.kind != Step::Kind::Delegate) continue;
+    BoundDelegate call;
+    call.context = contexts_[step.target].get();
+    call.arguments = args_of(step);
+    call.results.resize(schedule_.delegates[step.target].output_count);
+    std::size_t dims = 0;
+    for (const Argument* argument : call.inputs()) {
+      if (!argument->is_tensor()) continue;
+      dims += argument->tensor.rank;
+      call.dynamic = call.dynamic || argument->tensor.resizable;
+    }
+    call.bound_sizes.resize(dims);
+    call_of_step_[i] = static_cast<std::uint32_t>(calls_.size());
+    calls_.push_back(std::move(call));
+  }
+  // Two calls of one delegate share its context, which remembers one set of shapes: bind again at every call.
+  std::vector<std::size_t> calls_per_delegate(schedule_.delegates.size());
+  for (const Step& step : schedule_.steps) {
+    if (step.kind == Step::Kind::Delegate) ++calls_per_delegate[step.target];
+  }
+  for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
+    if (call_of_step_[i] == kNone) continue;
+    calls_[call_of_step_[i]].shared_context = calls_per_delegate[schedule_.steps[i].target] > 1;
+  }
+  return {};
+}
+
+void Instance::reset_values() noexcept {
+  for (std::size_t i = 0; i < reset_.size(); ++i) {
+    Argument& value = values_[reset_[i]];
+    value = initial_[i];
+    if (!value.is_tensor()) continue;
+    const std::ptrdiff_t at = value.tensor.sizes - dims_.data();
+    std::copy_n(initial_dims_.data() + at, 2 * std::size_t{value.tensor.rank}, value.tensor.sizes);
+  }
+}
+
+Result<std::byte*> Instance::input_copy(std::size_t index) {
+  device::Buffer& copy = input_copies_[index];
+  if (copy.data() == nullptr) {
+    TANDEM_TRY(copy, device_.allocate(schedule_.values[schedule_.inputs[index].value].place.bytes));
+  }
+  return copy.data();
+}
+
+Result<std::span<std::byte>> Instance::scratch(std::size_t bytes) {
+  if (scratch_.data() == nullptr || scratch_.size() < bytes) {
+    TANDEM_TRY(scratch_, device_.allocate(bytes));
+  }
+  return scratch_.bytes();
+}
+
+}  // namespace tandem::runtime

@@ -1,0 +1,199 @@
+#include "runtime/execute/outputs.h"
+
+#include "base/tensor_impl.h"
+#include "base/strided_copy.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace tandem::runtime {
+namespace {
+
+/// Callers that hold on to more results than this pay an allocation for each further one.
+constexpr std::size_t kMaxPooled = 16;
+
+std::string text_of(std::span<const std::int64_t> sizes) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
+  return text + "]";
+}
+
+/// Whether a run may write the value straight into `tensor`: dense in the planned order, with room for the bound.
+bool takes_directly(const Tensor& tensor, const ArgumentSpec& spec, std::size_t capacity_bytes) {
+  std::array<std::int64_t, kMaxRank> strides{};
+  const std::span<std::int64_t> planned{strides.data(), tensor.rank()};
+  strides_from_dim_order(tensor.sizes(), spec.dim_order, planned);
+  return tensor.nbytes() >= capacity_bytes && base::same_layout(tensor.sizes(), tensor.strides(), planned);
+}
+
+bool meets(const Tensor& tensor, const void* data, std::size_t bytes) noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  const auto at = reinterpret_cast<std::uintptr_t>(tensor.data());
+  return at < begin + bytes && begin < at + tensor.impl()->capacity_bytes;
+}
+
+bool overlap(const Tensor& a, const Tensor& b) noexcept { return meets(a, b.data(), b.impl()->capacity_bytes); }
+
+void set_shape(Tensor::Impl& impl, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) noexcept {
+  std::copy(sizes.begin(), sizes.end(), impl.sizes.begin());
+  std::copy(strides.begin(), strides.end(), impl.strides.begin());
+}
+
+/// `bound` with the sizes that the run produced.
+Result<Tensor> shaped(const Tensor& bound, const TensorArg& value) {
+  if (std::ranges::equal(bound.sizes(), value.size_span())) return bound;
+  return Tensor::from_blob(bound.data(), value.dtype, value.size_span(), value.stride_span(), [keep = bound] {},
+                           bound.device());
+}
+
+}  // namespace
+
+Outputs::Outputs(const Schedule& schedule)
+    : schedule_{schedule}, pool_(schedule.outputs.size()), current_(schedule.outputs.size()) {
+  for (std::size_t i = 0; i < schedule.outputs.size(); ++i) {
+    const auto at = std::find(schedule.outputs.begin(), schedule.outputs.end(), schedule.outputs[i]);
+    first_.push_back(static_cast<std::size_t>(at - schedule.outputs.begin()));
+  }
+}
+
+Status Outputs::check_bound(const Schedule& schedule, std::span<const Tensor> bound) {
+  if (bound.empty()) return {};
+  if (bound.size() != schedule.outputs.size()) {
+    return Error{ErrorCode::InvalidArgument, "wrong number of bound outputs"}
+        .with_expected(std::to_string(schedule.outputs.size()), std::to_string(bound.size()))
+        .with_method(std::string{schedule.method});
+  }
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    const Tensor& tensor = bound[i];
+    if (!tensor.defined()) continue;
+    const std::uint32_t index = schedule.outputs[i];
+    const ArgumentSpec& spec = schedule.values[index].spec;
+    const auto refuse = [&](ErrorCode code, std::string message) {
+      const std::string expected = spec.kind == Argument::Kind::Tensor
+                                       ? std::string{name_of(spec.dtype)} + text_of(spec.sizes)
+                                       : "no tensor";
+      return Error{code, std::move(message)}
+          .with_expected(expected, std::string{name_of(tensor.dtype())} + text_of(tensor.sizes()))
+          .with_method(std::string{schedule.method})
+          .with_field("output " + std::to_string(i))
+          .with_argument(static_cast<int>(i));
+    };
+    if (spec.kind != Argument::Kind::Tensor) return refuse(ErrorCode::InvalidType, "the output is no tensor");
+    if (tensor.dtype() != spec.dtype) return refuse(ErrorCode::InvalidType, "wrong dtype");
+    if (tensor.rank() != spec.sizes.size()) return refuse(ErrorCode::InvalidArgument, "wrong rank");
+    if (tensor.device() != schedule.device) return refuse(ErrorCode::InvalidArgument, "tensor of another device");
+    const bool exact = std::ranges::equal(tensor.sizes(), spec.sizes);
+    if (!spec.dynamic && !exact && !takes_directly(tensor, spec, schedule.values[index].place.bytes)) {
+      return refuse(ErrorCode::InvalidArgument, "wrong size");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (bound[j].defined() && overlap(tensor, bound[j])) {
+        return refuse(ErrorCode::InvalidArgument, "two outputs are bound to the same memory");
+      }
+    }
+  }
+  return {};
+}
+
+Status Outputs::begin(Instance& instance, std::span<const Tensor> bound) {
+  for (std::size_t i = 0; i < current_.size(); ++i) {
+    current_[i] = {};
+    const std::uint32_t index = schedule_.outputs[i];
+    const Location& place = schedule_.values[index].place;
+    if (first_[i] != i || place.buffer == kNone) continue;
+    if (schedule_.buffers[place.buffer].kind != BufferPlan::Kind::Output) continue;
+    const bool direct = !bound.empty() && bound[i].defined() &&
+                        takes_directly(bound[i], schedule_.values[index].spec, place.bytes);
+    if (direct) {
+      current_[i] = bound[i];
+    } else {
+      TANDEM_TRY(current_[i], recycled(i));
+    }
+    instance.value(index).tensor.data = current_[i].data();
+  }
+  return {};
+}
+
+bool Outputs::writes_to(const void* data, std::size_t bytes) const noexcept {
+  return std::any_of(current_.begin(), current_.end(), [data, bytes](const Tensor& tensor) {
+    return tensor.defined() && meets(tensor, data, bytes);
+  });
+}
+
+void Outputs::abandon() noexcept {
+  for (Tensor& tensor : current_) tensor = {};
+}
+
+Result<Tensor> Outputs::recycled(std::size_t output) {
+  for (Tensor& tensor : pool_[output]) {
+    if (tensor.impl()->unique()) return tensor;
+  }
+  const ArgumentSpec& spec = schedule_.values[schedule_.outputs[output]].spec;
+  TANDEM_TRY(Tensor fresh, Tensor::empty(spec.dtype, spec.sizes, spec.dim_order));
+  if (pool_[output].size() < kMaxPooled) pool_[output].push_back(fresh);
+  return fresh;
+}
+
+Status Outputs::collect(Instance& instance, std::span<const Tensor> bound, std::span<Value> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Tensor target = bound.empty() ? Tensor{} : bound[i];
+    if (first_[i] != i && !target.defined()) {
+      values[i] = values[first_[i]];
+      continue;
+    }
+    Result<Value> taken = take(instance, i, target);
+    if (!taken.ok()) {
+      abandon();
+      return std::move(taken)
+          .error()
+          .with_method(std::string{schedule_.method})
+          .with_field("output " + std::to_string(i))
+          .with_argument(static_cast<int>(i));
+    }
+    values[i] = *std::move(taken);
+  }
+  abandon();
+  return {};
+}
+
+Result<Value> Outputs::take(Instance& instance, std::size_t output, const Tensor& bound) {
+  const Argument& value = instance.value(schedule_.outputs[output]);
+  switch (value.kind) {
+    case Argument::Kind::Tensor: return take_tensor(value.tensor, output, bound);
+    case Argument::Kind::Int: return Value{value.integer};
+    case Argument::Kind::Double: return Value{value.number};
+    case Argument::Kind::Bool: return Value{value.flag};
+    case Argument::Kind::String: return Value{std::string{value.text}};
+    default: return Value{};
+  }
+}
+
+Result<Value> Outputs::take_tensor(const TensorArg& value, std::size_t output, const Tensor& bound) {
+  const Tensor& written = current_[output];
+  if (written.defined() && written.data() == value.data && (!bound.defined() || written.data() == bound.data())) {
+    if (bound.defined()) {
+      TANDEM_TRY(Tensor result, shaped(bound, value));
+      return Value{std::move(result)};
+    }
+    set_shape(*written.impl(), value.size_span(), value.stride_span());
+    return Value{written};
+  }
+  Tensor target = bound;
+  if (!target.defined()) {
+    TANDEM_TRY(target, recycled(output));
+    std::array<std::int64_t, kMaxRank> strides{};
+    strides_from_dim_order(value.size_span(), value.order_span(), {strides.data(), value.rank});
+    set_shape(*target.impl(), value.size_span(), {strides.data(), value.rank});
+  } else if (!std::ranges::equal(target.sizes(), value.size_span())) {
+    return Error{ErrorCode::InvalidArgument, "the bound tensor has other sizes than the run produced"}.with_expected(
+        text_of(value.size_span()), text_of(target.sizes()));
+  }
+  base::copy_strided(target.data(), target.strides(), value.data, value.stride_span(), value.size_span(),
+               item_bytes(value.dtype));
+  return Value{std::move(target)};
+}
+
+}  // namespace tandem::runtime

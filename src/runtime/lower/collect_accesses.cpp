@@ -1,0 +1,48 @@
+#include "runtime/lower/lower.h"
+
+#include <optional>
+
+namespace tandem::runtime {
+namespace {
+
+std::optional<AccessMode> access_mode(OpAccess mode) {
+  switch (mode) {
+    case OpAccess::Read: return AccessMode::Read;
+    case OpAccess::Write: return AccessMode::Write;
+    case OpAccess::Update:
+    case OpAccess::Partial: return AccessMode::Update;
+    case OpAccess::None:
+    case OpAccess::Shape:
+    case OpAccess::Alias:
+    case OpAccess::Result:
+    case OpAccess::Return: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void collect_accesses(Schedule& schedule) {
+  for (Step& step : schedule.steps) {
+    step.first_access = static_cast<std::uint32_t>(schedule.accesses.size());
+    // A move and a free touch handles, not bytes.
+    if (step.kind != Step::Kind::Move && step.kind != Step::Kind::Free) {
+      for_each_tensor(schedule, step, [&schedule](std::uint32_t value, OpAccess op_mode) {
+        const std::optional<AccessMode> mode = access_mode(op_mode);
+        if (!mode) return;
+        for (const std::uint32_t root : schedule.values[value].roots) {
+          const Location& place = schedule.values[root].place;
+          if (place.buffer == kNone || place.bytes == 0) continue;
+          schedule.accesses.push_back({.value = value,
+                                       .buffer = place.buffer,
+                                       .begin = place.offset,
+                                       .end = place.offset + place.bytes,
+                                       .mode = *mode});
+        }
+      });
+    }
+    step.access_count = static_cast<std::uint32_t>(schedule.accesses.size()) - step.first_access;
+  }
+}
+
+}  // namespace tandem::runtime

@@ -1,0 +1,22 @@
+#include "runtime/lower/lower.h"
+
+#include "runtime/order/lifetime.h"
+
+namespace tandem::runtime {
+
+Result<std::unique_ptr<Schedule>> lower(const LowerInput& input) {
+  auto schedule = std::make_unique<Schedule>();
+  schedule->method = input.method.name;
+  schedule->device = input.device;
+  TANDEM_CHECK_OK(resolve_values(input, *schedule));
+  TANDEM_CHECK_OK(resolve_steps(input, *schedule));
+  TANDEM_CHECK_OK(prepare_delegates(input, *schedule));
+  find_roots(*schedule);
+  TANDEM_CHECK_OK(place(input, *schedule));
+  TANDEM_CHECK_OK(plan_memory(*schedule));
+  collect_accesses(*schedule);
+  TANDEM_CHECK_OK(check_lifetimes(*schedule));
+  return schedule;
+}
+
+}  // namespace tandem::runtime

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "format/data_map.h"
+#include "format/pte/pte.h"
+#include "runtime/schedule.h"
+
+#include <tandem/backend.h>
+#include <tandem/options.h>
+#include <tandem/result.h>
+
+#include <memory>
+
+namespace tandem::runtime {
+
+/// What lowering reads. Everything outlives the call; `file`, `data` and `operators` outlive the schedule.
+struct LowerInput {
+  const format::Program& file;
+  const format::Method& method;
+  const format::DataMap& data;
+  const NamedData& named_data;
+  const OperatorRegistry& operators;
+  const BackendRegistry& backends;
+  const LoadBackendOptionsMap* backend_options = nullptr;
+  DeviceId device{};
+  bool allow_native_code = true;
+};
+
+/// Turns a method of a verified file into a schedule: resolve, place, plan memory, check lifetimes.
+///
+/// Errors: as Method::load.
+[[nodiscard]] Result<std::unique_ptr<Schedule>> lower(const LowerInput& input);
+
+/// The passes, each for itself. They run in this order on one schedule.
+///
+/// Values, stored numbers and constants. Errors: NotFound, InvalidExternalData (an external constant).
+[[nodiscard]] Status resolve_values(const LowerInput& input, Schedule& schedule);
+/// Steps and operators. Errors: OperatorMissing, BackendMissing (all at once); NotSupported, InvalidType (an operator
+/// refuses what the program gives it); InvalidProgram (argument count or kind of an instruction).
+[[nodiscard]] Status resolve_steps(const LowerInput& input, Schedule& schedule);
+/// Delegates, several at a time. Errors: what Backend::prepare says of the first that fails.
+[[nodiscard]] Status prepare_delegates(const LowerInput& input, Schedule& schedule);
+/// Fills ValuePlan::roots: what views refer to.
+void find_roots(Schedule& schedule);
+/// Decides the buffer of every value: state, input, output, constant, arena.
+/// Errors: InvalidProgram (a step writes to a constant, reads a value that has no memory).
+[[nodiscard]] Status place(const LowerInput& input, Schedule& schedule);
+/// Offsets of the values that the program did not plan, and the size of every arena.
+/// Errors: InvalidProgram (sizes overflow).
+[[nodiscard]] Status plan_memory(Schedule& schedule);
+/// Fills Step::accesses from arguments, modes, roots and places.
+void collect_accesses(Schedule& schedule);
+
+}  // namespace tandem::runtime

@@ -1,0 +1,121 @@
+#include "runtime/lower/lower.h"
+
+#include "base/checked.h"
+#include "base/host_memory.h"
+
+#include <algorithm>
+#include <string>
+
+namespace tandem::runtime {
+namespace {
+
+/// Steps [first, last] between which the bytes of a value are in use.
+struct Lifetime {
+  std::uint32_t value = kNone;
+  std::uint32_t first = UINT32_MAX;
+  std::uint32_t last = 0;
+};
+
+/// Fitting compares every value with every placed one; beyond this many, memory is cheaper than time.
+constexpr std::size_t kMaxFitted = 4096;
+
+bool has_jumps(const Schedule& schedule) {
+  return std::any_of(schedule.steps.begin(), schedule.steps.end(),
+                     [](const Step& step) { return step.kind == Step::Kind::JumpFalse; });
+}
+
+/// Values that steps write and that the program gave no memory.
+std::vector<Lifetime> find_unplanned(const Schedule& schedule) {
+  std::vector<Lifetime> lifetimes(schedule.values.size());
+  std::vector<bool> written(schedule.values.size());
+  const auto touch = [&](std::uint32_t value, std::uint32_t step) {
+    for (const std::uint32_t root : schedule.values[value].roots) {
+      lifetimes[root].first = std::min(lifetimes[root].first, step);
+      lifetimes[root].last = std::max(lifetimes[root].last, step);
+    }
+  };
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    for_each_tensor(schedule, schedule.steps[i], [&](std::uint32_t value, OpAccess mode) {
+      touch(value, i);
+      if (writes(mode)) written[value] = true;
+    });
+  }
+  for (const std::uint32_t output : schedule.outputs) {
+    touch(output, static_cast<std::uint32_t>(schedule.steps.size()));
+  }
+  std::vector<Lifetime> unplanned;
+  for (std::uint32_t v = 0; v < schedule.values.size(); ++v) {
+    lifetimes[v].value = v;
+    if (written[v] && schedule.values[v].place.buffer == kNone && !schedule.values[v].roots.empty() &&
+        schedule.values[v].roots.front() == v) {
+      unplanned.push_back(lifetimes[v]);
+    }
+  }
+  return unplanned;
+}
+
+/// The lowest offset at which `bytes` are free of every placed value that lives at the same time.
+std::uint64_t fit(const Schedule& schedule, std::span<const Lifetime> placed, const Lifetime& next,
+                  std::uint64_t bytes) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;
+  for (const Lifetime& other : placed) {
+    if (other.last < next.first || next.last < other.first) continue;
+    const Location& place = schedule.values[other.value].place;
+    taken.emplace_back(place.offset, base::align_up(place.offset + place.bytes, base::kHostAlignment));
+  }
+  std::sort(taken.begin(), taken.end());
+  std::uint64_t offset = 0;
+  for (const auto& [begin, end] : taken) {
+    if (offset + bytes <= begin) break;
+    offset = std::max(offset, end);
+  }
+  return offset;
+}
+
+Status add_own_arena(Schedule& schedule) {
+  std::vector<Lifetime> unplanned = find_unplanned(schedule);
+  if (unplanned.empty()) return {};
+  std::uint64_t total = 0;
+  for (const Lifetime& lifetime : unplanned) {
+    const std::uint64_t bytes = schedule.values[lifetime.value].place.bytes;
+    const auto sum = base::checked_add(total, bytes + base::kHostAlignment);
+    if (!sum || *sum > INT64_MAX) {
+      return Error{ErrorCode::InvalidProgram, "the sizes of unplanned values overflow"}
+          .with_method(std::string{schedule.method})
+          .with_value(static_cast<int>(lifetime.value));
+    }
+    total = *sum;
+  }
+  const auto buffer = static_cast<std::uint32_t>(schedule.buffers.size());
+  schedule.buffers.push_back({.kind = BufferPlan::Kind::Arena});
+  const bool may_share = !has_jumps(schedule) && unplanned.size() <= kMaxFitted;
+  std::sort(unplanned.begin(), unplanned.end(), [&](const Lifetime& a, const Lifetime& b) {
+    const std::uint64_t a_bytes = schedule.values[a.value].place.bytes;
+    const std::uint64_t b_bytes = schedule.values[b.value].place.bytes;
+    return a_bytes != b_bytes ? a_bytes > b_bytes : a.value < b.value;
+  });
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < unplanned.size(); ++i) {
+    Location& place = schedule.values[unplanned[i].value].place;
+    place.offset = may_share ? fit(schedule, std::span{unplanned}.first(i), unplanned[i], place.bytes) : end;
+    place.buffer = buffer;
+    end = std::max(end, base::align_up(place.offset + place.bytes, base::kHostAlignment));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status plan_memory(Schedule& schedule) {
+  TANDEM_CHECK_OK(add_own_arena(schedule));
+  for (const ValuePlan& value : schedule.values) {
+    if (value.place.buffer == kNone) continue;
+    BufferPlan& buffer = schedule.buffers[value.place.buffer];
+    if (buffer.kind == BufferPlan::Kind::Arena) {
+      buffer.bytes = std::max(buffer.bytes, value.place.offset + value.place.bytes);
+    }
+  }
+  return {};
+}
+
+}  // namespace tandem::runtime

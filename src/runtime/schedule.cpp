@@ -1,0 +1,33 @@
+#include "runtime/schedule.h"
+
+namespace tandem::runtime {
+
+std::string describe(const Schedule& schedule, const Step& step) {
+  std::string text = "instruction " + std::to_string(step.instruction);
+  if (step.chain != 0) text += " of chain " + std::to_string(step.chain);
+  switch (step.kind) {
+    case Step::Kind::Kernel: return text + " (" + std::string{schedule.operators[step.target]->name} + ")";
+    case Step::Kind::Delegate:
+      return text + " (delegate " + std::to_string(step.target) + ", " +
+             std::string{schedule.delegates[step.target].backend_id} + ")";
+    case Step::Kind::Move: return text + " (move)";
+    case Step::Kind::JumpFalse: return text + " (jump)";
+    case Step::Kind::Free: return text + " (free)";
+  }
+  return text;
+}
+
+ErrorSite site_of(const Schedule& schedule, const Step& step) {
+  ErrorSite site;
+  site.method = schedule.method;
+  site.chain = static_cast<int>(step.chain);
+  site.instruction = static_cast<int>(step.instruction);
+  if (step.kind == Step::Kind::Kernel) site.op = schedule.operators[step.target]->name;
+  if (step.kind == Step::Kind::Delegate) {
+    site.delegate = static_cast<int>(step.target);
+    site.backend = schedule.delegates[step.target].backend_id;
+  }
+  return site;
+}
+
+}  // namespace tandem::runtime

@@ -1,0 +1,165 @@
+#pragma once
+
+#include "runtime/op.h"
+
+#include <tandem/argument.h>
+#include <tandem/backend.h>
+#include <tandem/device.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// A method lowered for a device: its values, where they are kept, its steps, and what every step reads and writes.
+/// Everything that must know what happens in a run reads this and nothing else. Immutable once lowered.
+namespace tandem::runtime {
+
+inline constexpr std::uint32_t kNone = UINT32_MAX;
+
+/// A block of memory that values live in.
+struct BufferPlan {
+  enum class Kind : std::uint8_t {
+    Arena,     ///< Scratch of one instance; values share its bytes over time.
+    State,     ///< One mutable value that outlives an execution.
+    Input,     ///< One input: the caller's memory, or a copy of it.
+    Output,    ///< One output: memory that goes to the caller.
+    Constant,  ///< One value of the file; never written.
+  };
+  Kind kind = Kind::Arena;
+  std::uint64_t bytes = 0;
+  DeviceId device{};           ///< Where the program puts it; on the host device all is host memory.
+  std::uint32_t memory_id = 0; ///< Arena: the program's number, 0 for Tandem's own. State: the arena it was planned in.
+  std::uint32_t value = kNone; ///< The one value of a State, Input, Output or Constant.
+};
+
+/// Where a value's bytes are. `buffer` is kNone for numbers and for views, whose place a step decides.
+struct Location {
+  std::uint32_t buffer = kNone;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;  ///< Upper bound.
+};
+
+/// One value of the method.
+struct ValuePlan {
+  ArgumentSpec spec{};            ///< What it is; sizes are upper bounds.
+  Location place{};
+  std::uint32_t planned_memory_id = 0;  ///< Arena that the program planned it in; 0 = not planned.
+  std::uint64_t planned_offset = 0;
+  const std::byte* constant = nullptr;  ///< Constant: its bytes in the file, or an aligned copy of them.
+  std::span<const std::byte> initial{}; ///< First bytes of mutable memory; empty: zeros.
+  std::string_view name{};        ///< Fully qualified name, if the file has one.
+  bool reset = false;             ///< Steps move or compute it: every run starts from the stored value.
+  std::vector<std::uint32_t> roots{};   ///< Values whose bytes it may refer to: itself, or for views their sources.
+};
+
+/// One access of a step. On the host device `buffer` is host memory.
+struct Access {
+  std::uint32_t value = kNone;   ///< The value that the step names.
+  std::uint32_t buffer = kNone;
+  std::uint64_t begin = 0;       ///< Bytes [begin, end) of the buffer.
+  std::uint64_t end = 0;
+  AccessMode mode = AccessMode::Read;
+};
+
+struct Step {
+  enum class Kind : std::uint8_t { Kernel, Delegate, Move, JumpFalse, Free };
+  Kind kind = Kind::Kernel;
+  std::uint32_t chain = 0;        ///< Where the program has it.
+  std::uint32_t instruction = 0;
+  std::uint32_t target = 0;       ///< Kernel: operator; Delegate: delegate; JumpFalse: step to continue at.
+  std::uint32_t first_arg = 0;    ///< Into Schedule::args. Move: from, to. JumpFalse: condition. Free: value.
+  std::uint32_t arg_count = 0;
+  std::uint32_t first_access = 0; ///< Into Schedule::accesses.
+  std::uint32_t access_count = 0;
+};
+
+/// An input: how its bytes reach the run.
+struct InputPlan {
+  std::uint32_t value = kNone;
+  bool copied = false;  ///< A step may write to it, so the caller's memory cannot be used in place.
+};
+
+struct DelegatePlan {
+  std::string_view backend_id{};
+  std::shared_ptr<const Delegate> delegate{};
+  std::size_t output_count = 0;
+};
+
+/// A mutable value that outlives an execution.
+struct StatePlan {
+  std::uint32_t value = kNone;
+  bool shared = false;  ///< With other methods that plan it at the same place of a shared arena.
+};
+
+struct Schedule {
+  std::string_view method{};
+  DeviceId device{};
+  std::vector<ValuePlan> values{};
+  std::vector<Argument> stored{};        ///< Per value: the stored number, text or list. List items point in here.
+  std::vector<Argument*> list_items{};   ///< Backs the boxed lists of `stored`; nullptr stands for None.
+  std::vector<const ArgumentSpec*> list_specs{};  ///< Backs the boxed lists of the specs, entry by entry the same.
+  std::vector<BufferPlan> buffers{};
+  std::vector<StatePlan> states{};
+  std::vector<InputPlan> inputs{};
+  std::vector<std::uint32_t> outputs{};  ///< Values.
+  std::vector<const Operator*> operators{};
+  std::vector<DelegatePlan> delegates{};
+  std::vector<Step> steps{};             ///< All chains, one after the other.
+  std::vector<std::uint32_t> args{};     ///< Values.
+  std::vector<OpAccess> modes{};         ///< How the step touches each of `args`.
+  std::vector<Access> accesses{};
+  std::vector<std::vector<std::byte>> owned_bytes{};   ///< Constants that the file does not align.
+
+  Schedule() = default;
+  Schedule(const Schedule&) = delete;  // lists point into the object
+  Schedule& operator=(const Schedule&) = delete;
+
+  [[nodiscard]] std::span<const std::uint32_t> args_of(const Step& step) const noexcept {
+    return {args.data() + step.first_arg, step.arg_count};
+  }
+  [[nodiscard]] std::span<const OpAccess> modes_of(const Step& step) const noexcept {
+    return {modes.data() + step.first_arg, step.arg_count};
+  }
+  [[nodiscard]] std::span<const Access> accesses_of(const Step& step) const noexcept {
+    return {accesses.data() + step.first_access, step.access_count};
+  }
+};
+
+/// Whether the step reads, or writes, bytes of an argument with this mode.
+[[nodiscard]] constexpr bool reads(OpAccess mode) noexcept { return mode == OpAccess::Read || mode == OpAccess::Update; }
+[[nodiscard]] constexpr bool writes(OpAccess mode) noexcept {
+  return mode == OpAccess::Write || mode == OpAccess::Update || mode == OpAccess::Partial;
+}
+
+/// "instruction 3 (delegate 1, AotiHostBackendB)", for messages.
+[[nodiscard]] std::string describe(const Schedule& schedule, const Step& step);
+/// Method, chain, instruction and what it calls, for errors.
+[[nodiscard]] ErrorSite site_of(const Schedule& schedule, const Step& step);
+
+/// Calls `fn(value, mode)` for every tensor that `step` touches, list items one by one.
+/// A Move reads its source and makes its target an alias; a jump reads a tensor condition.
+template <class Fn>
+void for_each_tensor(const Schedule& schedule, const Step& step, Fn&& fn) {
+  const auto args = schedule.args_of(step);
+  const auto modes = schedule.modes_of(step);
+  const auto value_of = [&schedule](const Argument* item) {
+    return static_cast<std::uint32_t>(item - schedule.stored.data());
+  };
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (modes[i] == OpAccess::None || modes[i] == OpAccess::Result || modes[i] == OpAccess::Return) continue;
+    const Argument& stored = schedule.stored[args[i]];
+    if (stored.is_tensor()) {
+      fn(args[i], modes[i]);
+      continue;
+    }
+    for (const Argument* item : stored.items) {
+      if (item != nullptr && item->is_tensor()) fn(value_of(item), modes[i]);
+    }
+  }
+}
+
+}  // namespace tandem::runtime

@@ -1,0 +1,556 @@
+#!/usr/bin/env python3
+"""Runs the built command on the fixtures and holds its text, JSON and exit codes against docs/command-line.md.
+
+  TANDEM_COMMAND=build/host/tandem TANDEM_FIXTURES=tests/fixtures command_test.py [CLASS[.TEST]]
+"""
+import ast
+import json
+import math
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+COMMAND = os.environ["TANDEM_COMMAND"]
+FIXTURES = Path(os.environ["TANDEM_FIXTURES"])
+FOLDERS = sorted(meta.parent for meta in FIXTURES.glob("*/meta.json"))
+
+
+def tandem(*args):
+    """Runs the command; the answer has returncode, stdout and stderr."""
+    return subprocess.run([COMMAND, *map(str, args)], capture_output=True, text=True, timeout=280)
+
+
+def data_of(folder):
+    """--data for every data file of a fixture."""
+    files = json.loads((folder / "meta.json").read_text())["files"]["ptd"]
+    return [arg for name in files for arg in ("--data", folder / name)]
+
+
+def program(name):
+    return [FIXTURES / name / "program.pte", *data_of(FIXTURES / name)]
+
+
+def write_npy(path, descr, shape, data):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    Path(path).write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
+
+
+def read_npy(path):
+    """Header and raw bytes."""
+    raw = Path(path).read_bytes()
+    length = struct.unpack("<H", raw[8:10])[0]
+    return ast.literal_eval(raw[10:10 + length].decode()), raw[10 + length:]
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def assert_good(self, done):
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stderr, "")
+
+    def json_of(self, done, code=0):
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return json.loads(done.stdout)
+
+    def assert_error(self, done, *parts):
+        """Exit code 2, nothing on stdout, one line on stderr with all the parts."""
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertTrue(done.stderr.startswith("tandem: error: "), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for part in parts:
+            self.assertIn(str(part), done.stderr)
+
+
+class HelpTest(CommandTest):
+    def test_help_has_examples(self):
+        for command in ([], ["inspect"], ["run"]):
+            done = tandem(*command, "--help")
+            self.assert_good(done)
+            self.assertIn("Examples:\n  tandem ", done.stdout)
+
+    def test_help_names_every_option(self):
+        text = tandem("run", "--help").stdout
+        for option in ("FILE", "--method", "--data", "--input", "--random", "--shape", "--expect", "--rtol", "--atol",
+                       "--repeat", "--threads", "--output", "--device", "--replay", "--json"):
+            self.assertIn(option, text)
+
+    def test_version(self):
+        done = tandem("--version")
+        self.assert_good(done)
+        self.assertRegex(done.stdout, r"^tandem \d+\.\d+\.\d+\n$")
+
+    def test_usage_errors(self):
+        self.assert_error(tandem(), "a command is required", "inspect", "run")
+        self.assert_error(tandem("fly"), "fly")
+        self.assert_error(tandem("run"), "FILE or --replay is required")
+        self.assert_error(tandem("inspect"), "FILE is required")
+        self.assert_error(tandem("run", "x.pte", "--repeat", "0"), "--repeat")
+        self.assert_error(tandem("run", "x.pte", "--threads", "many"), "--threads")
+        self.assert_error(tandem("run", "x.pte", "--rtol", "-1"), "--rtol")
+        self.assert_error(tandem("run", "x.pte", "--colour"), "--colour")
+        self.assert_error(tandem("run", "x.pte", "--replay", "y"), "--replay excludes")
+
+    def test_usage_errors_are_json_too(self):
+        error = self.json_of(tandem("run", "--json"), code=2)["error"]
+        self.assertEqual(error["code"], "InvalidArgument")
+
+
+class InspectTest(CommandTest):
+    def test_json_of_every_fixture_agrees_with_the_dump(self):
+        for folder in FOLDERS:
+            with self.subTest(folder.name):
+                self.check_against_dump(folder)
+
+    def check_against_dump(self, folder):
+        report = self.json_of(tandem("inspect", folder / "program.pte", *data_of(folder), "--json"))
+        dump = json.loads((folder / "dump.json").read_text())
+        self.assertEqual(report["kind"], "pte")
+        self.assertEqual(report["bytes"], dump["file_bytes"])
+        self.assertTrue(report["available"], report["methods"])
+        header = dump["extended_header"]
+        if header is None:
+            self.assertIsNone(report["header"])
+        else:
+            self.assertEqual(list(report["header"].values()), [header[k] for k in (
+                "length", "program_size", "segment_base_offset", "segment_data_size")])
+        base = header["segment_base_offset"] if header else 0
+        self.assertEqual([(s["offset"], s["bytes"]) for s in report["segments"]],
+                         [(base + s["offset"], s["size"]) for s in dump["program"]["segments"] or []])
+        self.assertEqual([(n["key"], n["segment"]) for n in report["named_data"]],
+                         [(n["key"], n["segment_index"]) for n in dump["program"]["named_data"] or []])
+        self.assertEqual([m["name"] for m in report["methods"]],
+                         [p["name"] for p in dump["program"]["execution_plan"]])
+        for method, plan in zip(report["methods"], dump["program"]["execution_plan"]):
+            self.check_method(method, plan)
+        for data in report["data_files"]:
+            truth = dump["data_files"][Path(data["file"]).name]
+            self.assertEqual([n["key"] for n in data["named_data"]],
+                             [n["key"] for n in truth["flat_tensor"]["named_data"]])
+
+    def check_method(self, method, plan):
+        self.assertEqual([v["index"] for v in method["inputs"]], plan["inputs"])
+        self.assertEqual([v["index"] for v in method["outputs"]], plan["outputs"])
+        kinds = {"Tensor": "tensor", "Int": "int", "Double": "double", "Bool": "bool", "String": "string",
+                 "Null": "none", "IntList": "int_list", "DoubleList": "double_list", "BoolList": "bool_list",
+                 "TensorList": "tensor_list", "OptionalTensorList": "optional_tensor_list"}
+        self.assertEqual([v["kind"] for v in method["values"]], [kinds[v["type"]] for v in plan["values"]])
+        for value, truth in zip(method["values"], plan["values"]):
+            if truth["type"] == "Tensor":
+                self.assertEqual(value["shape"], truth["sizes"])
+                self.assertEqual(value["dim_order"], truth["dim_order"])
+                self.assertEqual(value["memory"] is None, truth["allocation_info"] is None)
+            elif truth["type"] == "Int":
+                self.assertEqual(value["value"], truth["int_val"])
+        names = [o["name"] + ("." + o["overload"] if o["overload"] else "") for o in plan["operators"]]
+        self.assertEqual([o["name"] for o in method["operators"]], names)
+        self.assertEqual([d["id"] for d in method["delegates"]], [d["id"] for d in plan["delegates"]])
+        self.assertEqual([a["bytes"] for a in method["memory"]["arenas"]], plan["non_const_buffer_sizes"][1:])
+        kinds = {"KernelCall": "kernel", "DelegateCall": "delegate", "MoveCall": "move", "JumpFalseCall": "jump_false",
+                 "FreeCall": "free"}
+        for chain, truth in zip(method["chains"], plan["chains"], strict=True):
+            self.assertEqual([i["kind"] for i in chain["instructions"]],
+                             [kinds[i["type"]] for i in truth["instructions"]])
+            for ours, theirs in zip(chain["instructions"], truth["instructions"]):
+                if ours["kind"] in ("kernel", "delegate"):
+                    self.assertEqual(ours["args"], theirs["args"])
+                elif ours["kind"] == "jump_false":
+                    self.assertEqual(ours["destination"], theirs["destination_instruction"])
+
+    def test_text_shows_tables(self):
+        done = tandem("inspect", *program("digits"))
+        self.assert_good(done)
+        self.assertIn("program (.pte)", done.stdout)
+        self.assertIn("float32 <=360x1x8x8", done.stdout)
+        self.assertRegex(done.stdout, r"\n +0 +delegate 0 AotiHostBackendB? +\(v0\) -> \(v1\)\n")
+        self.assertIn("method_name=forward", done.stdout)
+
+    def test_text_shows_every_kind_of_instruction(self):
+        text = tandem("inspect", *program("map_host")).stdout
+        self.assertRegex(text, r"move v\d+ -> v\d+|if not v\d+ go to \d+")
+        self.assertIn("executorch_prim::et_copy_index.tensor", text)
+
+    def test_text_of_every_fixture_is_printable(self):
+        for folder in FOLDERS:
+            done = tandem("inspect", folder / "program.pte", *data_of(folder), "--instructions")
+            self.assert_good(done)
+            self.assertTrue(all(c == "\n" or c.isprintable() for c in done.stdout), folder.name)
+
+    def test_names_missing_keys(self):
+        done = tandem("inspect", FIXTURES / "mlp" / "program.pte")
+        self.assert_good(done)
+        self.assertIn("NOT available here", done.stdout)
+        self.assertIn("_weights_blob (weights of delegate 0)", done.stdout)
+        self.assertIn("MISSING", done.stdout)
+        report = self.json_of(tandem("inspect", FIXTURES / "plain_ptd" / "program.pte", "--json"))
+        self.assertFalse(report["available"])
+        self.assertIn("a.weight", report["methods"][0]["problems"][0])
+
+    def test_data_file(self):
+        path = FIXTURES / "plain_ptd" / "_default_external_constant.ptd"
+        done = tandem("inspect", path)
+        self.assert_good(done)
+        self.assertIn("data file (.ptd)", done.stdout)
+        self.assertRegex(done.stdout, r"a\.weight +288 +\d+ +float32 12x6")
+        report = self.json_of(tandem("inspect", path, "--json"))
+        self.assertEqual(report["kind"], "ptd")
+        self.assertIn({"dtype": "float32", "shape": [12, 6], "dim_order": [0, 1]},
+                      [n["layout"] for n in report["named_data"]])
+
+
+class InspectErrorTest(CommandTest):
+    def test_files_that_cannot_be_read(self):
+        self.assert_error(tandem("inspect", "nowhere.pte"), "NotFound", "nowhere.pte")
+        self.assert_error(tandem("inspect", self.folder), "AccessFailed", self.folder)
+        self.assert_error(tandem("inspect", "/dev/null"), "AccessFailed", "/dev/null")
+        empty = self.folder / "empty.pte"
+        empty.touch()
+        self.assert_error(tandem("inspect", empty), "InvalidProgram", empty)
+
+    def test_damaged_program_is_named_with_its_offset(self):
+        raw = (FIXTURES / "mlp" / "program.pte").read_bytes()
+        cut = self.folder / "cut.pte"
+        cut.write_bytes(raw[:len(raw) // 2])
+        error = self.json_of(tandem("inspect", cut, "--json"), code=2)["error"]
+        self.assertEqual(error["code"], "InvalidProgram")
+        self.assertEqual(error["site"]["file"], str(cut))
+        self.assertIn("offset", error["site"])
+
+    def test_program_where_a_data_file_belongs(self):
+        path = FIXTURES / "mlp" / "program.pte"
+        self.assert_error(tandem("inspect", path, "--data", path), "InvalidExternalData", path)
+
+    def test_one_data_file_twice(self):
+        path = FIXTURES / "mlp" / "aoti_cpu_blob.ptd"
+        self.assert_error(tandem("inspect", FIXTURES / "mlp" / "program.pte", "--data", path, "--data", path),
+                          "InvalidArgument", "_weights_blob")
+
+    def test_data_of_a_data_file(self):
+        path = FIXTURES / "mlp" / "aoti_cpu_blob.ptd"
+        self.assert_error(tandem("inspect", path, "--data", path), "--data goes with a program")
+
+
+class RunTest(CommandTest):
+    def inputs_and_outputs(self, name, method="forward", case=0):
+        meta = json.loads((FIXTURES / name / "meta.json").read_text())
+        one = meta["methods"][method]["cases"][case]
+
+        def text(value):
+            if value["kind"] == "tensor":
+                return str(FIXTURES / name / value["file"])
+            if value["kind"] == "none":
+                return "none"
+            kind = {"double": "float"}.get(value["kind"], value["kind"])
+            return f"{kind}:{json.dumps(value['value'])}"
+        return ([arg for v in one["inputs"] for arg in ("--input", text(v))],
+                [arg for v in one["outputs"] for arg in ("--expect", text(v))])
+
+    def test_matches(self):
+        inputs, expected = self.inputs_and_outputs("mlp")
+        done = tandem("run", *program("mlp"), *inputs, *expected)
+        self.assert_good(done)
+        self.assertIn("matched", done.stdout)
+
+    def test_json(self):
+        inputs, expected = self.inputs_and_outputs("scalars")
+        report = self.json_of(tandem("run", *program("scalars"), *inputs, *expected, "--repeat", 5, "--json"))
+        self.assertEqual(report["runs"], 5)
+        self.assertEqual(report["distinct_results"], 1)
+        self.assertIs(report["matched"], True)
+        self.assertLessEqual(report["max_abs_error"], 1e-5)
+        self.assertLessEqual(report["min_us"], report["p50_us"])
+        self.assertLessEqual(report["p50_us"], report["p99_us"])
+        self.assertLessEqual(report["p99_us"], report["max_us"])
+        self.assertEqual([i["kind"] for i in report["inputs"]], ["tensor", "tensor", "int", "double", "none"])
+        self.assertEqual(report["outputs"][0]["shape"], [4, 3])
+        self.assertEqual(report["outputs"][1], {"kind": "int", "value": 4, "matched": True, "max_abs_error": 0.0,
+                                                "mismatch": None})
+
+    def test_nothing_to_compare_with(self):
+        inputs, _ = self.inputs_and_outputs("add")
+        report = self.json_of(tandem("run", *program("add"), *inputs, "--json"))
+        self.assertIsNone(report["matched"])
+        self.assertIsNone(report["max_abs_error"])
+
+    def test_mismatch(self):
+        inputs, _ = self.inputs_and_outputs("add")
+        wrong = FIXTURES / "add" / "forward_1_out0.npy"
+        done = tandem("run", *program("add"), *inputs, "--expect", wrong)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("MISMATCH", done.stdout)
+        report = self.json_of(tandem("run", *program("add"), *inputs, "--expect", wrong, "--json"), code=1)
+        self.assertIs(report["matched"], False)
+        self.assertGreater(report["max_abs_error"], 0)
+        self.assertIn("elements differ", report["outputs"][0]["mismatch"])
+
+    def test_tolerance(self):
+        inputs, _ = self.inputs_and_outputs("add")
+        wrong = FIXTURES / "add" / "forward_1_out0.npy"
+        self.assert_good(tandem("run", *program("add"), *inputs, "--expect", wrong, "--atol", 1e9))
+
+    def test_any_output_may_stay_unchecked(self):
+        inputs, _ = self.inputs_and_outputs("add")
+        self.assert_good(tandem("run", *program("add"), *inputs, "--expect", "any"))
+
+    def test_threads_share_the_runs(self):
+        inputs, expected = self.inputs_and_outputs("split25")
+        report = self.json_of(tandem("run", *program("split25"), *inputs, *expected, "--rtol", 1e-3, "--atol", 1e-3,
+                                     "--repeat", 200, "--threads", 4, "--json"))
+        self.assertEqual((report["runs"], report["threads"], report["distinct_results"]), (200, 4, 1))
+        self.assertTrue(report["matched"])
+
+    def test_states_give_distinct_results(self):
+        report = self.json_of(tandem("run", *program("state_host"), "--input", FIXTURES / "state_host" /
+                                     "forward_1_in0.npy", "--input", FIXTURES / "state_host" / "forward_1_in1.npy",
+                                     "--repeat", 3, "--json"))
+        self.assertEqual(report["runs"], 3)
+        self.assertGreaterEqual(report["distinct_results"], 1)
+
+    def test_method_is_chosen_when_there_is_one(self):
+        report = self.json_of(tandem("run", *program("multi"), "--method", "code_size", "--json"))
+        self.assertEqual(report["method"], "code_size")
+        self.assertEqual(report["outputs"], [{"kind": "int", "value": 8}])
+        self.assertEqual(self.json_of(tandem("run", *program("add"), "--random", 1, "--json"))["method"], "forward")
+
+    def test_random_inputs_are_the_same_each_time(self):
+        for run in ("a", "b"):
+            self.assert_good(tandem("run", *program("mlp"), "--random", 7, "--output", self.folder / run))
+        self.assert_good(tandem("run", *program("mlp"), "--random", 8, "--output", self.folder / "c"))
+        first, second, other = ((self.folder / run / "out0.npy").read_bytes() for run in "abc")
+        self.assertEqual(first, second)
+        self.assertNotEqual(first, other)
+
+    def test_random_takes_shape_or_bound(self):
+        report = self.json_of(tandem("run", *program("digits"), "--random", 1, "--shape", "0:3x1x8x8", "--json"))
+        self.assertEqual(report["inputs"][0]["shape"], [3, 1, 8, 8])
+        self.assertEqual(report["outputs"][0]["shape"], [3, 10])
+        report = self.json_of(tandem("run", *program("digits"), "--random", 1, "--json"))
+        self.assertEqual(report["inputs"][0]["shape"], [360, 1, 8, 8])
+
+    def test_random_keeps_the_numbers_that_the_exporter_fixed(self):
+        report = self.json_of(tandem("run", *program("scalars"), "--random", 1, "--json"))
+        self.assertEqual(report["inputs"][2], {"kind": "int", "value": 5})
+
+    def test_output_writes_what_is_read_back(self):
+        inputs, _ = self.inputs_and_outputs("dtypes")
+        self.assert_good(tandem("run", *program("dtypes"), *inputs, "--output", self.folder / "new" / "folder"))
+        for i in range(12):
+            written, data = read_npy(self.folder / "new" / "folder" / f"out{i}.npy")
+            expected, _ = read_npy(FIXTURES / "dtypes" / f"forward_0_out{i}.npy")
+            self.assertEqual(written, expected)
+            size = int(written["descr"][2:])
+            self.assertEqual(len(data), math.prod(written["shape"]) * size)
+        expected = [arg for i in range(12) for arg in ("--expect", self.folder / "new" / "folder" / f"out{i}.npy")]
+        self.assert_good(tandem("run", *program("dtypes"), *inputs, *expected, "--rtol", 0, "--atol", 0))
+
+    def test_fortran_order_input(self):
+        header, data = read_npy(FIXTURES / "add" / "forward_0_in0.npy")
+        rows, columns = header["shape"]
+        values = [data[i * 4:i * 4 + 4] for i in range(rows * columns)]
+        path = self.folder / "fortran.npy"
+        write_npy(path, "<f4", (rows, columns),
+                  b"".join(values[r * columns + c] for c in range(columns) for r in range(rows)))
+        path.write_bytes(path.read_bytes().replace(b"False", b"True ", 1))
+        self.assert_good(tandem("run", *program("add"), "--input", path, "--input",
+                                FIXTURES / "add" / "forward_0_in1.npy", "--expect",
+                                FIXTURES / "add" / "forward_0_out0.npy"))
+
+
+class RunErrorTest(CommandTest):
+    def test_files_that_cannot_be_read(self):
+        self.assert_error(tandem("run", "nowhere.pte"), "NotFound", "nowhere.pte")
+        self.assert_error(tandem("run", self.folder), "AccessFailed", self.folder)
+        self.assert_error(tandem("run", *program("mlp")[:1], "--data", "no.ptd", "--random", 1), "NotFound", "no.ptd")
+        self.assert_error(tandem("run", *program("add"), "--input", "no.npy"), "NotFound", "no.npy", "argument 0")
+
+    def test_missing_data_file_names_the_key_and_the_option(self):
+        done = tandem("run", FIXTURES / "mlp" / "program.pte", "--random", 1)
+        self.assert_error(done, "NotFound", "_weights_blob", "--data", FIXTURES / "mlp" / "aoti_cpu_blob.ptd")
+        error = self.json_of(tandem("run", FIXTURES / "mlp" / "program.pte", "--random", 1, "--json"), code=2)["error"]
+        self.assertTrue(error["site"]["key"].endswith("_weights_blob"))
+
+    def test_unknown_method_lists_the_methods(self):
+        self.assert_error(tandem("run", *program("multi"), "--method", "forwards"), "MethodNotFound", "encode",
+                          "decode")
+        self.assert_error(tandem("run", *program("multi")), "--method", "encode", "decode")
+
+    def test_wrong_inputs_are_named(self):
+        add = program("add")
+        good = FIXTURES / "add" / "forward_0_in0.npy"
+        self.assert_error(tandem("run", *add, "--input", good), "expected 2", "found 1")
+        self.assert_error(tandem("run", *add, *["--input", good] * 3), "expected 2", "found 3")
+        doubles = self.folder / "doubles.npy"
+        write_npy(doubles, "<f8", read_npy(good)[0]["shape"], bytes(len(read_npy(good)[1]) * 2))
+        self.assert_error(tandem("run", *add, "--input", doubles, "--input", good), "InvalidType", "argument 0",
+                          "float32", "float64")
+        flat = self.folder / "flat.npy"
+        write_npy(flat, "<f4", (4,), bytes(16))
+        self.assert_error(tandem("run", *add, "--input", flat, "--input", good), "InvalidArgument", "argument 0")
+        self.assert_error(tandem("run", *add, "--input", "int:3", "--input", good), "InvalidType", "argument 0")
+        self.assert_error(tandem("run", *add, "--input", "int:three", "--input", good), "int:three", "argument 0")
+        self.assert_error(tandem("run", *program("digits"), "--random", 1, "--shape", "0:361x1x8x8"),
+                          "InvalidArgument", "argument 0")
+
+    def test_damaged_array_is_named(self):
+        bad = self.folder / "bad.npy"
+        bad.write_bytes((FIXTURES / "add" / "forward_0_in0.npy").read_bytes()[:-1])
+        self.assert_error(tandem("run", *program("add"), "--input", bad), bad, "expected", "found")
+        write_npy(bad, ">f4", (1,), bytes(4))
+        self.assert_error(tandem("run", *program("add"), "--input", bad), bad, "big-endian")
+
+    def test_wrong_options(self):
+        add = program("add")
+        self.assert_error(tandem("run", *add, "--random", 1, "--shape", "0:2,2"), "0:2x3x4")
+        self.assert_error(tandem("run", *add, "--random", 1, "--shape", "9:2"), "--shape", "argument 9")
+        self.assert_error(tandem("run", *add, "--random", 1, "--expect", "any", "--expect", "any"), "--expect",
+                          "expected 1", "found 2")
+        self.assert_error(tandem("run", *add, "--random", 1, "--device", "toaster"), "toaster")
+
+    def test_output_folder_that_cannot_be_made(self):
+        blocker = self.folder / "file"
+        blocker.touch()
+        self.assert_error(tandem("run", *program("add"), "--random", 1, "--output", blocker / "sub"), blocker)
+
+    def test_full_stdout(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([COMMAND, "inspect", FIXTURES / "add" / "program.pte"], stdout=full,
+                                  stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("stdout cannot be written", done.stderr)
+
+
+class ReplayTest(CommandTest):
+    def copy(self, name):
+        folder = self.folder / name
+        shutil.copytree(FIXTURES / name, folder)
+        return folder
+
+    def edit(self, folder, change):
+        path = folder / "meta.json"
+        meta = json.loads(path.read_text())
+        change(meta)
+        path.write_text(json.dumps(meta))
+
+    def test_json_over_several_folders(self):
+        report = self.json_of(tandem("run", "--replay", FIXTURES / "add", FIXTURES / "state", "--json"))
+        self.assertEqual(report["verdict"], "PASS")
+        self.assertEqual([Path(f["folder"]).name for f in report["folders"]], ["add", "state"])
+        self.assertEqual(report["failed"], 0)
+        refused = report["folders"][1]["cases"][-1]
+        self.assertEqual(refused["case"], "forward.failures[0]")
+        self.assertIn("refused: BackendFailed", refused["detail"])
+
+    def test_text(self):
+        done = tandem("run", "--replay", FIXTURES / "digits")
+        self.assert_good(done)
+        self.assertRegex(done.stdout, r"PASS +forward\[0\] +360 runs +max abs error \S+\n")
+        self.assertRegex(done.stdout, r"replay: \d+ passed, 0 failed, \d+ runs\n$")
+
+    def test_mismatch(self):
+        folder = self.copy("add")
+        shutil.copy(folder / "forward_1_out0.npy", folder / "forward_0_out0.npy")
+        done = tandem("run", "--replay", folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"FAIL +forward\[0\].*output 0: \d+ of \d+ elements differ, first at")
+        self.assertRegex(done.stdout, r"PASS +forward\[1\]")
+
+    def test_order_and_state(self):
+        folder = self.copy("state_host")
+        self.assert_good(tandem("run", "--replay", folder))
+
+        def swap(meta):
+            meta["order"] = [["forward", 0], ["forward", 2], ["forward", 1]]
+        self.edit(folder, swap)
+        self.assertEqual(tandem("run", "--replay", folder).returncode, 1, "another order gives other states")
+
+    def test_reload_starts_from_the_initial_state(self):
+        folder = self.copy("state_host")
+
+        def first_twice(reload):
+            def change(meta):
+                meta["methods"]["forward"]["cases"][0]["reload"] = reload
+                meta["order"] = [["forward", 1], ["forward", 0]]
+            return change
+        self.edit(folder, first_twice(False))
+        without = self.json_of(tandem("run", "--replay", folder, "--json"), code=1)
+        self.assertEqual([c["verdict"] for c in without["folders"][0]["cases"]][-1], "FAIL")
+        self.edit(folder, first_twice(True))
+        with_reload = self.json_of(tandem("run", "--replay", folder, "--json"), code=1)
+        self.assertEqual([c["verdict"] for c in with_reload["folders"][0]["cases"]][-1], "PASS")
+
+    def test_bad_input_that_is_accepted(self):
+        folder = self.copy("add")
+
+        def add_failure(meta):
+            forward = meta["methods"]["forward"]
+            forward["failures"] = [{"inputs": forward["cases"][0]["inputs"], "reason": "nothing is wrong with it"}]
+        self.edit(folder, add_failure)
+        done = tandem("run", "--replay", folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("accepted, but must be refused: nothing is wrong with it", done.stdout)
+
+    def test_execution_error_is_told_and_the_others_run(self):
+        folder = self.copy("add")
+
+        def drop_input(meta):
+            meta["methods"]["forward"]["cases"][0]["inputs"].pop()
+        self.edit(folder, drop_input)
+        done = tandem("run", "--replay", folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stdout, r"ERROR +forward\[0\] .*InvalidArgument")
+        self.assertRegex(done.stdout, r"PASS +forward\[1\]")
+
+    def test_folders_that_cannot_be_loaded(self):
+        done = tandem("run", "--replay", self.folder / "nowhere", FIXTURES / "add")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("nowhere/meta.json", done.stdout)
+        self.assertIn("PASS", done.stdout)
+        folder = self.copy("mlp")
+        self.edit(folder, lambda meta: meta["files"].update(ptd=[]))
+        report = self.json_of(tandem("run", "--replay", folder, "--json"), code=2)
+        self.assertTrue(report["folders"][0]["cases"][0]["error"]["site"]["key"].endswith("_weights_blob"))
+
+    def test_malformed_meta_json_names_the_field(self):
+        folder = self.copy("add")
+        self.edit(folder, lambda meta: meta["methods"]["forward"]["cases"][0]["inputs"][0].update(dtype="float99"))
+        report = self.json_of(tandem("run", "--replay", folder, "--json"), code=2)
+        self.assertEqual(report["folders"][0]["error"]["site"]["field"], "methods.forward.cases[0].inputs[0].dtype")
+
+
+class InterruptTest(CommandTest):
+    def test_ctrl_c_prints_what_was_measured(self):
+        process = subprocess.Popen([COMMAND, "run", *map(str, program("add")), "--random", "1", "--repeat", "1000000000",
+                                    "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # There is no event to wait for from outside: the signal is caught from the first instruction of the command on.
+        deadline = time.monotonic() + 60
+        while not self.catches_interrupts(process.pid):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        report = json.loads(out)
+        self.assertTrue(report["interrupted"])
+        self.assertLess(report["runs"], 1000000000)
+
+    @staticmethod
+    def catches_interrupts(pid):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("SigCgt:"):
+                return int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1 == 1
+        return False
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,190 @@
+#include "support/method_builder.h"
+
+#include "base/checked.h"
+#include "base/strided_copy.h"
+#include "device/host/host_device.h"
+#include "runtime/bind/instance.h"
+#include "runtime/execute/eager.h"
+#include "runtime/execute/inputs.h"
+#include "runtime/execute/outputs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace tandem::testing {
+namespace {
+
+format::Tensor describe(std::vector<std::int64_t> sizes, bool dynamic, ScalarType dtype) {
+  format::Tensor tensor;
+  tensor.dtype = dtype;
+  tensor.sizes = std::move(sizes);
+  tensor.dim_order.resize(tensor.sizes.size());
+  std::iota(tensor.dim_order.begin(), tensor.dim_order.end(), std::uint8_t{0});
+  tensor.dynamism = dynamic ? format::ShapeDynamism::DynamicBound : format::ShapeDynamism::Static;
+  tensor.bytes = *base::checked_bytes(std::span<const std::int64_t>{tensor.sizes}, item_bytes(dtype));
+  return tensor;
+}
+
+}  // namespace
+
+MethodBuilder::MethodBuilder() {
+  format::Method method;
+  method.name = "forward";
+  method.chains.emplace_back();
+  method.arenas.resize(3);
+  for (format::Arena& arena : method.arenas) arena.bytes = 1 << 16;
+  program.methods.push_back(std::move(method));
+}
+
+std::int32_t MethodBuilder::add(format::ValueSpec value) {
+  method().values.push_back(std::move(value));
+  return static_cast<std::int32_t>(method().values.size() - 1);
+}
+
+std::int32_t MethodBuilder::tensor(std::vector<std::int64_t> sizes, std::int64_t offset, bool dynamic, ScalarType dtype,
+                                   std::uint32_t memory_id) {
+  format::Tensor tensor = describe(std::move(sizes), dynamic, dtype);
+  if (offset != kUnplanned) tensor.allocation = {memory_id, static_cast<std::uint64_t>(offset)};
+  return add(std::move(tensor));
+}
+
+std::int32_t MethodBuilder::constant(const std::vector<float>& values) {
+  format::Tensor tensor = describe({static_cast<std::int64_t>(values.size())}, false, ScalarType::Float);
+  tensor.source = format::DataSource::Constant;
+  tensor.data = std::as_bytes(std::span{floats_.emplace_back(values)});
+  return add(std::move(tensor));
+}
+
+std::int32_t MethodBuilder::state(std::vector<std::int64_t> sizes, std::int64_t offset,
+                                  const std::vector<float>& initial, std::uint32_t memory_id) {
+  format::Tensor tensor = describe(std::move(sizes), false, ScalarType::Float);
+  tensor.allocation = {memory_id, static_cast<std::uint64_t>(offset)};
+  tensor.source = format::DataSource::Initial;
+  tensor.data = std::as_bytes(std::span{floats_.emplace_back(initial)});
+  return add(std::move(tensor));
+}
+
+std::int32_t MethodBuilder::number(std::int64_t value) { return add(value); }
+std::int32_t MethodBuilder::flag(bool value) { return add(value); }
+std::int32_t MethodBuilder::numbers(std::vector<std::int32_t> items) { return add(format::IntList{std::move(items)}); }
+std::int32_t MethodBuilder::tensors(std::vector<std::int32_t> items) {
+  return add(format::TensorList{std::move(items)});
+}
+
+MethodBuilder& MethodBuilder::inputs(std::vector<std::int32_t> values) {
+  method().inputs = std::move(values);
+  return *this;
+}
+MethodBuilder& MethodBuilder::outputs(std::vector<std::int32_t> values) {
+  method().outputs = std::move(values);
+  return *this;
+}
+
+MethodBuilder& MethodBuilder::instruction(format::Instruction instruction) {
+  method().chains.back().instructions.push_back(std::move(instruction));
+  return *this;
+}
+
+std::string_view MethodBuilder::keep(std::string text) { return texts_.emplace_back(std::move(text)); }
+
+MethodBuilder& MethodBuilder::kernel(const std::string& name, std::vector<std::int32_t> args) {
+  const std::size_t dot = name.find('.');
+  const std::string_view kept = keep(name);
+  method().operators.push_back(
+      {kept.substr(0, dot), dot == std::string::npos ? std::string_view{} : kept.substr(dot + 1)});
+  return instruction(format::KernelCall{static_cast<std::uint32_t>(method().operators.size() - 1), std::move(args)});
+}
+
+MethodBuilder& MethodBuilder::delegate(const std::string& id, std::vector<std::int32_t> args) {
+  method().delegates.push_back({.id = keep(id)});
+  return call(static_cast<std::uint32_t>(method().delegates.size() - 1), std::move(args));
+}
+
+MethodBuilder& MethodBuilder::call(std::uint32_t index, std::vector<std::int32_t> args) {
+  return instruction(format::DelegateCall{index, std::move(args)});
+}
+MethodBuilder& MethodBuilder::move(std::int32_t from, std::int32_t to) {
+  return instruction(format::MoveCall{from, to});
+}
+MethodBuilder& MethodBuilder::jump_if_false(std::int32_t condition, std::uint32_t destination) {
+  return instruction(format::JumpFalseCall{condition, destination});
+}
+MethodBuilder& MethodBuilder::free(std::int32_t value) { return instruction(format::FreeCall{value}); }
+MethodBuilder& MethodBuilder::next_chain() {
+  method().chains.emplace_back();
+  return *this;
+}
+
+runtime::LowerInput MethodBuilder::lower_input() {
+  return {.file = program,
+          .method = method(),
+          .data = data,
+          .named_data = named_data,
+          .operators = runtime::OperatorRegistry::builtin(),
+          .backends = backends};
+}
+
+struct TestRun::Parts {
+  std::unique_ptr<runtime::Schedule> schedule;
+  runtime::MethodStates states;
+  std::unique_ptr<runtime::Instance> instance;
+  std::unique_ptr<runtime::Outputs> outputs;
+
+  Status load(MethodBuilder& builder) {
+    TANDEM_TRY(schedule, builder.lower());
+    device::Device& device = device::HostDevice::instance();
+    TANDEM_TRY(states, runtime::MethodStates::create(*schedule, device, nullptr));
+    TANDEM_TRY(instance, runtime::Instance::create(*schedule, device, states));
+    outputs = std::make_unique<runtime::Outputs>(*schedule);
+    return {};
+  }
+};
+
+TestRun::TestRun(MethodBuilder& builder) : parts_{std::make_unique<Parts>()}, loaded_{parts_->load(builder)} {}
+TestRun::~TestRun() = default;
+
+const runtime::Schedule& TestRun::schedule() const { return *parts_->schedule; }
+
+Result<std::vector<Value>> TestRun::run(const std::vector<Value>& inputs, const std::vector<Tensor>& bound) {
+  TANDEM_CHECK_OK(runtime::check_inputs(*parts_->schedule, inputs));
+  TANDEM_CHECK_OK(runtime::Outputs::check_bound(*parts_->schedule, bound));
+  parts_->instance->reset_values();
+  TANDEM_CHECK_OK(parts_->outputs->begin(*parts_->instance, bound));
+  TANDEM_CHECK_OK(runtime::set_inputs(*parts_->instance, inputs, [this](const void* data, std::size_t bytes) {
+    return parts_->outputs->writes_to(data, bytes);
+  }));
+  TANDEM_CHECK_OK(runtime::run_steps(*parts_->instance, StreamRef{device::HostDevice::instance().thread_stream()}));
+  std::vector<Value> values(parts_->schedule->outputs.size());
+  TANDEM_CHECK_OK(parts_->outputs->collect(*parts_->instance, bound, values));
+  return values;
+}
+
+std::vector<float> TestRun::floats(const std::vector<Value>& inputs, std::size_t index) {
+  const auto values = run(inputs);
+  EXPECT_TRUE(values.ok()) << values.error().to_string();
+  return values.ok() ? to_floats((*values)[index]) : std::vector<float>{};
+}
+
+Value floats(std::vector<std::int64_t> sizes, const std::vector<float>& values) {
+  auto tensor = Tensor::empty(ScalarType::Float, sizes);
+  EXPECT_TRUE(tensor.ok());
+  EXPECT_EQ(static_cast<std::size_t>(tensor->numel()), values.size());
+  std::copy(values.begin(), values.end(), tensor->data_as<float>());
+  return *std::move(tensor);
+}
+
+std::vector<float> to_floats(const Value& value) {
+  const Tensor& tensor = value.tensor();
+  std::vector<std::uint8_t> order(tensor.rank());
+  std::iota(order.begin(), order.end(), std::uint8_t{0});
+  std::vector<std::int64_t> strides(tensor.rank());
+  strides_from_dim_order(tensor.sizes(), order, strides);
+  std::vector<float> values(static_cast<std::size_t>(tensor.numel()));
+  base::copy_strided(values.data(), strides, tensor.data(), tensor.strides(), tensor.sizes(), sizeof(float));
+  return values;
+}
+
+}  // namespace tandem::testing

@@ -1,0 +1,64 @@
+#include "base/mapped_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tandem::base {
+namespace {
+
+class MappedFileTest : public ::testing::Test {
+ protected:
+  MappedFileTest() : folder_{::testing::TempDir() + "tandem_mapped_" + std::to_string(::getpid())} {
+    std::filesystem::create_directories(folder_);
+  }
+  ~MappedFileTest() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path write(const std::string& name, const std::string& text) {
+    std::ofstream{folder_ / name, std::ios::binary} << text;
+    return folder_ / name;
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(MappedFileTest, ShowsTheBytes) {
+  const auto file = MappedFile::open(write("a", "hello"));
+  ASSERT_TRUE(file.ok());
+  ASSERT_EQ(file->bytes().size(), 5U);
+  EXPECT_EQ(file->bytes()[1], std::byte{'e'});
+}
+
+TEST_F(MappedFileTest, EmptyFileHasNoBytes) {
+  const auto file = MappedFile::open(write("empty", ""));
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(file->bytes().empty());
+}
+
+TEST_F(MappedFileTest, MissingFileIsNotFound) {
+  const auto file = MappedFile::open(folder_ / "none");
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code(), ErrorCode::NotFound);
+  EXPECT_EQ(file.error().site().file, (folder_ / "none").string());
+}
+
+TEST_F(MappedFileTest, DirectoryAndFifoAreRefusedWithoutWaiting) {
+  EXPECT_EQ(MappedFile::open(folder_).error().code(), ErrorCode::AccessFailed);
+  const std::filesystem::path fifo = folder_ / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(MappedFile::open(fifo).error().code(), ErrorCode::AccessFailed);
+}
+
+TEST_F(MappedFileTest, MovesKeepTheMapping) {
+  auto file = MappedFile::open(write("a", "hello"));
+  ASSERT_TRUE(file.ok());
+  MappedFile moved = *std::move(file);
+  MappedFile assigned;
+  assigned = std::move(moved);
+  EXPECT_EQ(assigned.bytes()[4], std::byte{'o'});
+}
+
+}  // namespace
+}  // namespace tandem::base
