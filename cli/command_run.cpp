@@ -165,7 +165,7 @@ Error with_data_hint(Error error, const RunOptions& options) {
 
 struct RunReport {
   std::string method{};
-  std::chrono::nanoseconds load{};
+  std::chrono::nanoseconds load{};  ///< Of program and method, without the arrays.
   std::vector<Value> inputs{};
   bool checked = false;
   Measurement measurement{};
@@ -235,21 +235,26 @@ std::string run_text(const RunOptions& options, const RunReport& report) {
 }
 
 Result<ExitCode> run_program(const RunOptions& options) {
+  using Clock = std::chrono::steady_clock;
   TANDEM_TRY(const DeviceId device, parse_device(options.device));
-  const auto start = std::chrono::steady_clock::now();
-  const std::vector<fs::path> data(options.data.begin(), options.data.end());
-  TANDEM_TRY(const std::shared_ptr<const Program> program, Program::load(options.file, data));
   RunReport report;
+  const std::vector<fs::path> data(options.data.begin(), options.data.end());
+  const Clock::time_point before_program = Clock::now();
+  TANDEM_TRY(const std::shared_ptr<const Program> program, Program::load(options.file, data));
+  report.load = Clock::now() - before_program;
+
+  // Arrays are read before the method is loaded: a mistyped name should not cost a minute of loading.
   TANDEM_TRY(report.method, choose_method(*program, options.method));
   TANDEM_TRY(const MethodMeta meta, program->method_meta(report.method));
-  // Files and shapes are read before the method is loaded: a mistyped name should not cost a minute of loading.
   TANDEM_TRY(report.inputs, make_inputs(options, meta));
   TANDEM_TRY(const std::vector<std::optional<Value>> expected, read_expected(options, meta));
+
   MethodOptions method_options;
   method_options.device = device;
+  const Clock::time_point before_method = Clock::now();
   Result<std::shared_ptr<Method>> method = Method::load(program, report.method, method_options);
   if (!method.ok()) return with_data_hint(std::move(method).error(), options);
-  report.load = std::chrono::steady_clock::now() - start;
+  report.load += Clock::now() - before_method;
 
   TANDEM_TRY(report.measurement, measure(**method, report.inputs, expected, options.measure));
   report.checked = !report.measurement.comparisons.empty();

@@ -8,6 +8,9 @@ namespace tandem::cli {
 namespace {
 
 constexpr std::string_view kTableMagic = "ETCUDAFQN3";
+/// Keys start with the SHA-256 of the bytes; this is the one of no bytes.
+constexpr std::string_view kNoWeightsKey =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855_weights_blob";
 
 /// Little-endian fields of the `ETCUDAFQN3` table, one after another without padding. Once a field does not fit,
 /// nothing fits any more.
@@ -71,7 +74,8 @@ std::optional<std::vector<KeyNeed>> delegate_keys(const format::Delegate& delega
   const std::string_view library = payload.substr(0, newline);
   const std::string_view weights = payload.substr(newline + 1);
   if (!library.ends_with("_so_blob") || !weights.ends_with("_weights_blob")) return std::nullopt;
-  return std::vector<KeyNeed>{{"library", {std::string{library}}}, {"weights", {std::string{weights}}}};
+  return std::vector<KeyNeed>{{"library", {std::string{library}}},
+                              {"weights", {std::string{weights}}, weights != kNoWeightsKey}};
 }
 
 }  // namespace tandem::cli

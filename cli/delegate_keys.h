@@ -13,6 +13,7 @@ namespace tandem::cli {
 struct KeyNeed {
   std::string_view purpose{};       ///< "library", "weights", "constant".
   std::vector<std::string> keys{};  ///< The first that exists is used.
+  bool required = true;             ///< False for weights of no bytes.
 };
 
 /// The keys that a delegate's payload names, without loading its backend; nothing if the payload has another form.

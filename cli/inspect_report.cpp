@@ -205,15 +205,18 @@ class MethodReport {
       if (const auto found = program_.named.find(key); found.ok()) {
         return {{"purpose", need.purpose},
                 {"key", key},
+                {"required", need.required},
                 {"found", true},
                 {"bytes", (*found)->entry.data.size()},
                 {"file", program_.named.files()[(*found)->file]}};
       }
     }
-    problems_.add(fmt::format("no data file has the key {} ({} of delegate {})", fmt::join(need.keys, " or "),
-                              need.purpose, delegate));
-    return {
-        {"purpose", need.purpose}, {"key", need.keys.front()}, {"found", false}, {"bytes", nullptr}, {"file", nullptr}};
+    if (need.required) {
+      problems_.add(fmt::format("no data file has the key {} ({} of delegate {})", fmt::join(need.keys, " or "),
+                                need.purpose, delegate));
+    }
+    return {{"purpose", need.purpose}, {"key", need.keys.front()}, {"required", need.required},
+            {"found", false},          {"bytes", nullptr},         {"file", nullptr}};
   }
 
   Json delegate_json(std::size_t index) {

@@ -79,7 +79,9 @@ std::string delegates_text(const Json& delegates) {
                delegate["available"] == true ? "yes" : text(delegate["reason"])});
     for (const Json& key : delegate["keys"]) {
       keys.add({number(delegate["index"]), text(key["purpose"]), text(key["key"]), number(key["bytes"]),
-                key["found"] == true ? text(key["file"]) : "MISSING"});
+                key["found"] == true      ? text(key["file"])
+                : key["required"] == true ? "MISSING"
+                                          : "not needed"});
     }
   }
   return section("delegates", table, 2) + section("delegates' data", keys, 2);

@@ -115,8 +115,4 @@ Error TableReader::bad_index(const FieldPath& field, const void* where, std::str
       .with_expected(expected, std::move(index));
 }
 
-bool is_aligned_for(ScalarType dtype, Bytes data) noexcept {
-  return data.empty() || reinterpret_cast<std::uintptr_t>(data.data()) % item_bytes(dtype) == 0;
-}
-
 }  // namespace tandem::format

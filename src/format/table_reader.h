@@ -107,7 +107,4 @@ class TableReader {
   return std::as_bytes(std::span{list->data(), list->size()});
 }
 
-/// Whether elements of `dtype` may be read in place at `data`: at a multiple of their size, or there are none.
-[[nodiscard]] bool is_aligned_for(ScalarType dtype, Bytes data) noexcept;
-
 }  // namespace tandem::format

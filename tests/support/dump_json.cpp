@@ -51,7 +51,7 @@ std::string sha256(format::Bytes bytes) {
 
 json text_or_null(std::string_view text) { return text.empty() ? json{} : json(text); }
 
-json list_or_null(json list) { return list.empty() ? json{} : list; }
+json list_or_null(const json& list) { return list.empty() ? json{} : list; }
 
 json tensor(const format::Tensor& t) {
   json out{{"type", "Tensor"},           {"scalar_type", scalar_type(t.dtype)},
@@ -166,7 +166,7 @@ json method(const format::Method& m) {
                              })},
           {"delegates", list(m.delegates, delegate)},
           {"non_const_buffer_sizes", list(m.arenas, [](const format::Arena& arena) { return json(arena.bytes); })},
-          {"non_const_buffer_device", list_or_null(std::move(devices))}};
+          {"non_const_buffer_device", list_or_null(devices)}};
 }
 
 json offsets(const format::SubsegmentOffsets& o) { return {{"segment_index", o.segment}, {"offsets", o.offsets}}; }
@@ -212,7 +212,7 @@ json dump(const format::Program& program, format::Bytes file) {
       {"segments", segments(program.segments, base)},
       {"constant_segment", program.constant_segment ? offsets(*program.constant_segment) : json{}},
       {"mutable_data_segments", list_or_null(list(program.mutable_segments, offsets))},
-      {"named_data", list_or_null(std::move(named_data))}};
+      {"named_data", list_or_null(named_data)}};
   out["segment_sha256"] = digests(program.segments, file);
   out["delegate_payloads"] = json::array();
   for (const format::Method& m : program.methods) {

@@ -55,11 +55,6 @@ class Checker {
     that(!overflows && bytes == product, "a tensor's byte count is the product of its sizes");
   }
 
-  void aligned(ScalarType dtype, format::Bytes data) {
-    if (data.empty()) return;
-    that(reinterpret_cast<std::uintptr_t>(data.data()) % item_bytes(dtype) == 0, "data is aligned for its elements");
-  }
-
   [[nodiscard]] std::string take() { return std::move(broken_); }
 
  private:
@@ -137,7 +132,6 @@ class MethodChecker {
     check_.that(tensor.source != Source::Constant || !tensor.allocation, "a constant is not planned");
     check_.that(tensor.source != Source::Initial || tensor.allocation, "initial values are for planned memory");
     check_.that(tensor.source != Source::External || !tensor.name.empty(), "external data has a name");
-    if (tensor.source == Source::Constant) check_.aligned(tensor.dtype, tensor.data);
   }
   void check(const format::IntList& list) {
     for (const std::int32_t item : list.items) check_.that(is<std::int64_t>(item), "an int list names Ints");
@@ -231,7 +225,6 @@ std::string broken_promise(const format::DataFile& data, format::Bytes file) {
     if (!entry.layout) continue;
     check.layout(entry.layout->dtype, entry.layout->sizes, entry.layout->dim_order, entry.layout->bytes);
     check.that(entry.layout->bytes <= entry.data.size(), "an entry is as long as its layout needs");
-    check.aligned(entry.layout->dtype, entry.data);
   }
   return check.take();
 }

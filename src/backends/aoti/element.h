@@ -25,6 +25,12 @@ struct BFloat16 {
   explicit operator float() const noexcept;
 };
 
+/// How PyTorch's complex numbers travel through C functions.
+template <class Real>
+struct ComplexNumber {
+  Real real, imaginary;
+};
+
 template <class T>
 inline constexpr bool is_reduced_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 template <class T>

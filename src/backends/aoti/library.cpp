@@ -12,8 +12,10 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,30 +62,34 @@ Status check_imports(const ElfImage& image) {
 
 /// What of the library's other imports is nowhere to be found; the loader's own message stops at the first.
 std::vector<std::string_view> unresolved_imports(const ElfImage& image) {
-  std::vector<void*> libraries{dlopen(nullptr, RTLD_LAZY)};
+  std::vector<void*> libraries;
   for (const std::string_view name : image.needed()) {
+    // Tandem needs these itself, so RTLD_DEFAULT sees them.
+    constexpr std::string_view kOwn[] = {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6",
+                                         "ld-linux-x86-64.so.2"};
+    if (std::ranges::find(kOwn, name) != std::end(kOwn)) continue;
     if (void* library = dlopen(std::string{name}.c_str(), RTLD_LAZY | RTLD_LOCAL); library != nullptr) {
       libraries.push_back(library);
     }
   }
   std::vector<std::string_view> names = image.missing_imports();
   std::erase_if(names, [&](std::string_view name) {
-    return std::ranges::any_of(libraries, [&](void* library) {
-      return library != nullptr && dlsym(library, std::string{name}.c_str()) != nullptr;
-    });
+    const std::string text{name};
+    return dlsym(RTLD_DEFAULT, text.c_str()) != nullptr ||
+           std::ranges::any_of(libraries, [&](void* library) { return dlsym(library, text.c_str()) != nullptr; });
   });
-  for (void* library : libraries) {
-    if (library != nullptr) dlclose(library);
-  }
+  for (void* library : libraries) dlclose(library);
   return names;
 }
 
 /// An OpenMP runtime's threads outlive the calls, so its code must outlive the library that brought it in.
+/// Precondition: loader_mutex() is held.
 void pin_openmp(const ElfImage& image) {
+  static auto* pinned = new std::set<void*>;
   for (const std::string_view name : image.needed()) {
-    if (name.starts_with("libgomp.") || name.starts_with("libomp.") || name.starts_with("libiomp5.")) {
-      dlopen(std::string{name}.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
-    }
+    if (!name.starts_with("libgomp.") && !name.starts_with("libomp.") && !name.starts_with("libiomp5.")) continue;
+    void* runtime = dlopen(std::string{name}.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    if (runtime != nullptr && !pinned->insert(runtime).second) dlclose(runtime);
   }
 }
 

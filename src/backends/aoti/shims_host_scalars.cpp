@@ -30,12 +30,6 @@ std::int32_t item_bits(AtenTensor* self, std::uint16_t* out) noexcept {
   return status;
 }
 
-/// c10::complex travels like this.
-template <class Real>
-struct ComplexNumber {
-  Real real, imaginary;
-};
-
 std::int32_t item_complex64(AtenTensor* self, ComplexNumber<float>* out) noexcept {
   constexpr const char* kShim = "item_complex64";
   if (!is_live(self)) return refuse_handle(kShim);

@@ -78,12 +78,6 @@ Result<TensorLayout> read_layout(TableReader& reader, const FieldPath& entry, co
     return reader.fault()(field, &table, "the segment is shorter than the layout needs")
         .with_expected(fmt::format("at least {} bytes", layout.bytes), fmt::format("{} bytes", data.size()));
   }
-  if (!is_aligned_for(layout.dtype, data)) {
-    return reader.fault()
-        .unsupported(field, data.data(), "data that is not aligned for its elements")
-        .with_expected(fmt::format("a multiple of {}", item_bytes(layout.dtype)),
-                       fmt::format("offset {}", data.data() - reader.fault().file.data()));
-  }
   return layout;
 }
 

@@ -40,12 +40,11 @@ struct DataFile {
   std::vector<DataEntry> entries{};
 };
 
-/// Reads and verifies a whole `.ptd`; entry bytes are not touched.
+/// Reads and verifies a whole `.ptd`; entry bytes are not touched; they may lie at any address.
 ///
 /// Lifetime: the result points into `file`.
 /// Errors: InvalidArgument, `file` does not start at a multiple of 16; InvalidExternalData, with field and offset; a
-///   key that is there twice and an entry that is shorter than its layout are such; NotSupported, an entry with a
-///   layout that is not aligned for its elements.
+///   key that is there twice and an entry that is shorter than its layout are such.
 [[nodiscard]] Result<DataFile> read_ptd(Bytes file);
 
 }  // namespace tandem::format

@@ -173,15 +173,15 @@ struct Program {
 };
 
 /// Reads and verifies a whole `.pte`: after success every index, offset, size and jump target in the result is within
-/// bounds, every list entry is of the kind that the list asks for, every planned tensor lies within its arena, every
-/// constant is aligned for its elements, and every view within `file`. Constant, delegate and named-data bytes are not
-/// touched. Whether planned tensors take each other's bytes, and whether a delegate takes the kinds of its arguments,
+/// bounds, every list entry is of the kind that the list asks for, every planned tensor lies within its arena, and
+/// every view within `file`. Constant, delegate and named-data bytes are not touched; they may lie at any address.
+/// Whether planned tensors take each other's bytes, and whether a delegate takes the kinds of its arguments,
 /// is not a question of format.
 ///
 /// Lifetime: the result points into `file`.
 /// Errors: InvalidArgument, `file` does not start at a multiple of 16; InvalidProgram, with field and offset, and with
-///   method, value or instruction where it lies in one; NotSupported (a shape without bounds, a storage offset, a
-///   constant that is not aligned for its elements).
+///   method, value or instruction where it lies in one; NotSupported (a shape without bounds, a storage
+///   offset).
 [[nodiscard]] Result<Program> read_pte(Bytes file);
 
 }  // namespace tandem::format

@@ -119,11 +119,6 @@ Result<Tensor> read_tensor(TableReader& reader, const FieldPath& field, const sc
   }
   out.source = DataSource::Constant;
   TANDEM_TRY(out.data, stored_bytes(reader, data_field, table, out.bytes, memory.constants, "constants"));
-  if (!is_aligned_for(out.dtype, out.data)) {
-    return fault.unsupported(data_field, out.data.data(), "a constant that is not aligned for its elements")
-        .with_expected(fmt::format("a multiple of {}", item_bytes(out.dtype)),
-                       fmt::format("offset {}", out.data.data() - fault.file.data()));
-  }
   return out;
 }
 

@@ -20,8 +20,7 @@ struct TensorMemory {
 [[nodiscard]] Result<DeviceId> read_device(const FaultMaker& fault, const FieldPath& parent, const void* table,
                                            schema::DeviceType type, std::int8_t index);
 
-/// Errors: InvalidProgram; NotSupported (a storage offset, unbounded shapes, a constant that is not aligned for its
-///   elements).
+/// Errors: InvalidProgram; NotSupported (a storage offset, unbounded shapes).
 [[nodiscard]] Result<Tensor> read_tensor(TableReader& reader, const FieldPath& field, const schema::Tensor& table,
                                          const TensorMemory& memory);
 

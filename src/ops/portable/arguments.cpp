@@ -160,7 +160,6 @@ Accept& Accept::optional_number(std::size_t index) {
 
 Accept& Accept::integer(std::size_t index) { return kind(index, Kind::Int, false); }
 Accept& Accept::optional_integer(std::size_t index) { return kind(index, Kind::Int, true); }
-Accept& Accept::floating(std::size_t index) { return kind(index, Kind::Double, false); }
 Accept& Accept::boolean(std::size_t index) { return kind(index, Kind::Bool, false); }
 Accept& Accept::text(std::size_t index) { return kind(index, Kind::String, false); }
 Accept& Accept::integers(std::size_t index) { return kind(index, Kind::IntList, false); }

@@ -20,9 +20,8 @@ using Specs = std::span<const ArgumentSpec* const>;
 
 /// What `accept` tells about an operator's arguments before anything runs. The first thing that is wrong is kept.
 ///
-/// Errors: InvalidProgram (count); InvalidType (kind, dtype); InvalidArgument (rank); NotSupported (layout, above
-///   kMaxRank axes). Each names
-///   the argument, what was expected and what was found.
+/// Errors: InvalidProgram (count); InvalidType (kind, dtype); InvalidArgument (rank); NotSupported (layout, more
+///   than kMaxRank axes). Each names the argument, what was expected and what was found.
 class Accept {
  public:
   explicit Accept(Specs specs) noexcept : specs_{specs} {}
@@ -40,7 +39,6 @@ class Accept {
   Accept& optional_number(std::size_t index);
   Accept& integer(std::size_t index);
   Accept& optional_integer(std::size_t index);
-  Accept& floating(std::size_t index);
   Accept& boolean(std::size_t index);
   Accept& text(std::size_t index);
   Accept& integers(std::size_t index);
@@ -74,7 +72,7 @@ class Accept {
   std::optional<Error> error_{};
 };
 
-/// Plans `dims.size()` axes outermost first without gaps: axes of size 1 may stand anywhere.
+/// Whether `order` lists the axes from first to last. Axes of fixed size 1 may stand anywhere.
 [[nodiscard]] bool is_row_major(std::span<const std::int64_t> sizes, std::span<const std::uint8_t> order,
                                 bool dynamic) noexcept;
 

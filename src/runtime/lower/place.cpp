@@ -145,6 +145,11 @@ class Placer {
     return at->second;
   }
 
+  /// Operators need whole elements; a value planned between two gets memory of Tandem's own.
+  bool is_aligned(std::uint32_t value) {
+    return plan(value).planned_offset % item_bytes(plan(value).spec.dtype) == 0;
+  }
+
   void place_values() {
     bool view_has_state = false;
     for (std::uint32_t v = 0; v < schedule_.values.size(); ++v) {
@@ -163,7 +168,7 @@ class Placer {
             {.value = v, .shared = id == kSharedArena && input_.method.arenas[id].device == DeviceId{}});
       } else if (is_output_[v] && !is_view) {
         give_own_buffer(v, BufferPlan::Kind::Output);
-      } else if (owns_bytes && plan(v).planned_memory_id != 0) {
+      } else if (owns_bytes && plan(v).planned_memory_id != 0 && is_aligned(v)) {
         plan(v).place.buffer = arena(plan(v).planned_memory_id);
         plan(v).place.offset = plan(v).planned_offset;
       }

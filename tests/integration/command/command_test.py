@@ -197,6 +197,24 @@ class InspectTest(CommandTest):
         self.assertFalse(report["available"])
         self.assertIn("a.weight", report["methods"][0]["problems"][0])
 
+    def test_inspect_and_run_agree_that_empty_weights_are_not_needed(self):
+        path = FIXTURES / "add" / "program.pte"
+        self.assertTrue(self.json_of(tandem("inspect", path, "--json"))["available"])
+        self.assert_good(tandem("run", path, "--random", 1))
+
+    def test_names_what_this_build_lacks(self):
+        path = self.folder / "program.pte"
+        raw = (FIXTURES / "split25" / "program.pte").read_bytes()
+        path.write_bytes(raw.replace(b"AotiHostBackendB", b"SomeOtherBackend"))
+        data = data_of(FIXTURES / "split25")
+        done = tandem("inspect", path, *data)
+        self.assert_good(done)
+        self.assertIn("SomeOtherBackend: not available in this build", done.stdout)
+        delegates = self.json_of(tandem("inspect", path, *data, "--json"))["methods"][0]["delegates"]
+        self.assertEqual({(d["id"], d["available"]) for d in delegates},
+                         {("AotiHostBackend", True), ("SomeOtherBackend", False)})
+        self.assert_error(tandem("run", path, *data, "--random", 1), "BackendMissing", "SomeOtherBackend")
+
     def test_data_file(self):
         path = FIXTURES / "plain_ptd" / "_default_external_constant.ptd"
         done = tandem("inspect", path)

@@ -21,10 +21,10 @@ namespace {
 
 using testing::ArgumentMemory;
 using testing::DelegateRunner;
-using testing::FixtureFolder;
-using testing::FixtureMethod;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using testing::FixtureFolder;
+using testing::FixtureMethod;
 using ::testing::HasSubstr;
 using Kind = OutputResult::Kind;
 
@@ -182,7 +182,8 @@ TEST(AotiContext, PlannedOrderOfDimensionsDecidesWhatIsInPlace) {
   ASSERT_TRUE(runner.run().ok());
   ASSERT_TRUE(runner.run().ok());
   EXPECT_EQ(runner.results()[2].kind, Kind::InPlace);
-  for (std::int64_t i = 0; i < 6; ++i) EXPECT_EQ(testing::element(model.argument(3), i), 3.0 * static_cast<double>(i + 1));
+  for (std::int64_t i = 0; i < 6; ++i)
+    EXPECT_EQ(testing::element(model.argument(3), i), 3.0 * static_cast<double>(i + 1));
 }
 
 Model scaled_model() {
@@ -418,7 +419,8 @@ TEST(AotiContext, UnevenBranchesOfARealLibraryAreMarkedAsNotRepeating) {
   FixtureMethod method{folder, "forward", *backend};
   const auto& cases = folder.meta().at("methods").at("forward").at("cases");
   for (const auto& entry : cases) {
-    for (std::size_t i = 0; i < entry.at("inputs").size(); ++i) method.set_input(i, folder.read(entry.at("inputs").at(i)));
+    for (std::size_t i = 0; i < entry.at("inputs").size(); ++i)
+      method.set_input(i, folder.read(entry.at("inputs").at(i)));
     ASSERT_TRUE(method.run().ok());
   }
   EXPECT_FALSE(repeats(method.runner(0)));

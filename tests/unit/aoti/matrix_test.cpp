@@ -111,7 +111,8 @@ std::vector<Layouts> layouts() {
 
 template <class T>
 class MatrixOf : public ::testing::Test {};
-using Types = ::testing::Types<float, double, std::int64_t, std::int8_t, Half, BFloat16, std::complex<double>>;
+using Types =
+    ::testing::Types<float, double, std::int64_t, std::int8_t, std::uint8_t, Half, BFloat16, std::complex<double>>;
 TYPED_TEST_SUITE(MatrixOf, Types);
 
 TYPED_TEST(MatrixOf, ProductIsExactForEveryLayout) {

@@ -41,6 +41,15 @@ TEST(DelegateKeysTest, ReadsTwoKeysAsText) {
   EXPECT_THAT((*needs)[1].keys, ElementsAre("cd_weights_blob"));
 }
 
+TEST(DelegateKeysTest, DoesNotRequireWeightsOfNoBytes) {
+  const std::string payload =
+      "ab_so_blob\ne3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855_weights_blob";
+  const auto needs = delegate_keys(delegate_with(payload), "forward");
+  ASSERT_TRUE(needs.has_value());
+  EXPECT_TRUE((*needs)[0].required);
+  EXPECT_FALSE((*needs)[1].required);
+}
+
 TEST(DelegateKeysTest, NamesTheKeysThatAnEmptyPayloadMeans) {
   const auto needs = delegate_keys(delegate_with(""), "encode");
   ASSERT_TRUE(needs.has_value());

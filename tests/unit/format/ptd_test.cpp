@@ -148,8 +148,6 @@ const Breakage kBreakages[] = {
      [](auto& d) {
        d.named_data[0]->tensor_layout->dim_order = {0, 0};
      }},
-    {"LayoutThatIsNotAligned", "NotSupported at named_data[0].tensor_layout",
-     [](auto& d) { d.segments[0]->offset = 2; }},
 };
 INSTANTIATE_TEST_SUITE_P(, PtdRefuses, ::testing::ValuesIn(kBreakages), kNameOfCase);
 

@@ -432,8 +432,6 @@ const Breakage kTensorBreakages[] = {
      [](auto& p) { tensor(p, kConstant).data_buffer_idx = 2; }},
     {"ConstantPastItsSegment", "InvalidProgram at execution_plan[0].values[1].data_buffer_idx",
      [](auto& p) { p.constant_segment->offsets[1] = 52; }},
-    {"ConstantThatIsNotAligned", "NotSupported at execution_plan[0].values[1].data_buffer_idx",
-     [](auto& p) { p.constant_segment->offsets[1] = 46; }},
     {"ConstantWithoutConstants", "InvalidProgram at execution_plan[0].values[1].data_buffer_idx",
      [](auto& p) { p.constant_segment.reset(); }},
     {"InitialValuesOutOfRange", "InvalidProgram at execution_plan[0].values[13].data_buffer_idx",

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
 namespace tandem {
 namespace {
 
@@ -77,6 +81,30 @@ TEST_F(MemoryTest, ArenaIsAsLargeAsItsValuesNotAsTheFileSays) {
   const auto lowered = b.lower();
   ASSERT_TRUE(lowered.ok());
   EXPECT_EQ(buffer_of(**lowered, a).bytes, 80U);
+}
+
+TEST_F(MemoryTest, ValuePlannedBetweenElementsGetsItsOwnPlace) {
+  const auto x = b.tensor({4}, 0);
+  const auto a = b.tensor({4}, 65);
+  const auto y = b.tensor({4}, 128);
+  b.inputs({x}).outputs({y}).delegate("F", {x, a}).delegate("F", {a, y});
+  TestRun run{b};
+  ASSERT_TRUE(run.loaded().ok()) << run.loaded().error().to_string();
+  EXPECT_EQ(buffer_of(run.schedule(), a).memory_id, 0U);
+  EXPECT_EQ(run.floats({floats({4}, {1, 2, 3, 4})}), (std::vector<float>{3, 4, 5, 6}));
+}
+
+TEST_F(MemoryTest, MisalignedConstantIsRead) {
+  alignas(4) static constexpr std::array<std::byte, 9> kBytes{std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0x80}, std::byte{0x3f},
+                                               std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0x40}};
+  const auto c = b.constant({0, 0});
+  auto& constant = std::get<format::Tensor>(b.method().values[static_cast<std::size_t>(c)]);
+  constant.data = std::span{kBytes}.subspan(1);
+  const auto y = b.tensor({2}, 0);
+  b.outputs({y}).delegate("F", {c, y});
+  TestRun run{b};
+  ASSERT_TRUE(run.loaded().ok()) << run.loaded().error().to_string();
+  EXPECT_EQ(run.floats({}), (std::vector<float>{2, 3}));
 }
 
 TEST_F(MemoryTest, ArenaThatDoesNotFitIsNamed) {
