@@ -149,6 +149,13 @@ TestRun::~TestRun() = default;
 const runtime::Schedule& TestRun::schedule() const { return *parts_->schedule; }
 
 Result<std::vector<Value>> TestRun::run(const std::vector<Value>& inputs, const std::vector<Tensor>& bound) {
+  std::vector<Value> values(parts_->schedule->outputs.size());
+  TANDEM_CHECK_OK(run_into(inputs, values, bound));
+  return values;
+}
+
+Status TestRun::run_into(const std::vector<Value>& inputs, std::vector<Value>& outputs,
+                         const std::vector<Tensor>& bound) {
   TANDEM_CHECK_OK(runtime::check_inputs(*parts_->schedule, inputs));
   TANDEM_CHECK_OK(runtime::Outputs::check_bound(*parts_->schedule, bound));
   parts_->instance->reset_values();
@@ -157,9 +164,7 @@ Result<std::vector<Value>> TestRun::run(const std::vector<Value>& inputs, const 
     return parts_->outputs->writes_to(data, bytes);
   }));
   TANDEM_CHECK_OK(runtime::run_steps(*parts_->instance, StreamRef{device::HostDevice::instance().thread_stream()}));
-  std::vector<Value> values(parts_->schedule->outputs.size());
-  TANDEM_CHECK_OK(parts_->outputs->collect(*parts_->instance, bound, values));
-  return values;
+  return parts_->outputs->collect(*parts_->instance, bound, outputs);
 }
 
 std::vector<float> TestRun::floats(const std::vector<Value>& inputs, std::size_t index) {

@@ -83,6 +83,8 @@ class TestRun {
   /// The error of lowering or binding, if there was one.
   [[nodiscard]] const Status& loaded() const { return loaded_; }
   [[nodiscard]] Result<std::vector<Value>> run(const std::vector<Value>& inputs, const std::vector<Tensor>& bound = {});
+  [[nodiscard]] Status run_into(const std::vector<Value>& inputs, std::vector<Value>& outputs,
+                                const std::vector<Tensor>& bound = {});
   /// The floats of output `index` of a run that must succeed.
   [[nodiscard]] std::vector<float> floats(const std::vector<Value>& inputs, std::size_t index = 0);
   [[nodiscard]] const runtime::Schedule& schedule() const;

@@ -32,6 +32,7 @@ struct Multiply {
   static constexpr DtypeSet kTypes = kReal;
   static constexpr bool kIntegersAsFloat = false;
   static constexpr bool kPredicate = false;
+  static constexpr bool kScalarInFloat = true;
   template <class M>
   M operator()(M a, M b) const noexcept {
     return wrapping_mul(a, b);
@@ -42,6 +43,7 @@ struct Divide {
   static constexpr DtypeSet kTypes = kFloats;
   static constexpr bool kIntegersAsFloat = true;
   static constexpr bool kPredicate = false;
+  static constexpr bool kScalarInFloat = true;
   template <class M>
   M operator()(M a, M b) const noexcept {
     return a / b;

@@ -114,6 +114,7 @@ inline constexpr DtypeSet kIntegers = set_of(ScalarType::Byte) | set_of(ScalarTy
 inline constexpr DtypeSet kFloats =
     set_of(ScalarType::Half) | set_of(ScalarType::BFloat16) | set_of(ScalarType::Float) | set_of(ScalarType::Double);
 inline constexpr DtypeSet kNumbers = kIntegers | kFloats;
+inline constexpr DtypeSet kShortFloats = set_of(ScalarType::Half) | set_of(ScalarType::BFloat16);
 /// All that arithmetic and conversions serve.
 inline constexpr DtypeSet kReal = kNumbers | kBool;
 inline constexpr DtypeSet kIndices = set_of(ScalarType::Int) | set_of(ScalarType::Long);

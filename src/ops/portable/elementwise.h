@@ -32,7 +32,7 @@ struct Computation {
 /// Errors: InvalidType, a dtype that cannot be converted, or no kernel for it.
 [[nodiscard]] Status compute(const View& out, std::span<const Operand> operands, const Computation& computation);
 
-/// A kernel out of a stateless function object on Math<T>, with one, two or three operands of type T.
+/// A kernel out of a stateless function object on Math<T>.
 template <class T, class Result, class Function>
 void unary_kernel(const void* /*context*/, const std::byte* const* operands, std::byte* result, std::int64_t count) {
   const auto* a = reinterpret_cast<const T*>(operands[0]);
@@ -40,10 +40,11 @@ void unary_kernel(const void* /*context*/, const std::byte* const* operands, std
   for (std::int64_t i = 0; i < count; ++i) out[i] = store<Result>(Function{}(load(a[i])));
 }
 
-template <class T, class Result, class Function>
+/// Operands of types A and B, which load as the same Math type.
+template <class A, class Result, class Function, class B = A>
 void binary_kernel(const void* /*context*/, const std::byte* const* operands, std::byte* result, std::int64_t count) {
-  const auto* a = reinterpret_cast<const T*>(operands[0]);
-  const auto* b = reinterpret_cast<const T*>(operands[1]);
+  const auto* a = reinterpret_cast<const A*>(operands[0]);
+  const auto* b = reinterpret_cast<const B*>(operands[1]);
   auto* out = reinterpret_cast<Result*>(result);
   for (std::int64_t i = 0; i < count; ++i) out[i] = store<Result>(Function{}(load(a[i]), load(b[i])));
 }

@@ -13,6 +13,8 @@
 /// From a function on numbers to an operator on tensors. A function is a type with
 ///   kTypes            the dtypes that it computes in,
 ///   kIntegersAsFloat  whether integers and bools are computed in float32,
+///   kPredicate        whether it yields bools,
+///   kScalarInFloat    optional: beside a 16-bit float, a second operand of one element is not rounded to 16 bits,
 ///   operator()        one or two Math<T> in, one Math<T> or a bool out.
 namespace tandem::ops::portable {
 
@@ -118,10 +120,17 @@ Status accept_binary(Specs specs) {
 template <class Function>
 Status run_binary(Arguments arguments) {
   TensorArg& out = arguments[2]->tensor;
-  TANDEM_TRY(const BinaryCall call, begin_binary(arguments, out, &computed_in<Function>));
-  const Kernel kernel = for_dtype<Function::kTypes>(call.dtype, []<class T>() -> Kernel {
+  TANDEM_TRY(BinaryCall call, begin_binary(arguments, out, &computed_in<Function>));
+  Kernel kernel = for_dtype<Function::kTypes>(call.dtype, []<class T>() -> Kernel {
     return &binary_kernel<T, Yields<Function, T, Math<T>, Math<T>>, Function>;
   });
+  if constexpr (requires { Function::kScalarInFloat; }) {
+    if (contains(kShortFloats, call.dtype) && call.operands[1].view.numel() == 1) {
+      call.operands[1].as = ScalarType::Float;
+      kernel = for_dtype<kShortFloats>(call.dtype,
+                                       []<class T>() -> Kernel { return &binary_kernel<T, T, Function, float>; });
+    }
+  }
   return compute(view_of(out), call.operands, {kernel, nullptr, yields<Function>(call.dtype)});
 }
 

@@ -221,6 +221,20 @@ TEST(MulTest, SmallIntegersWrapWithoutUndefinedBehaviour) {
   EXPECT_THAT(longs_out.integers(), ElementsAre(std::numeric_limits<std::int64_t>::min()));
 }
 
+// Expected values from PyTorch 2.15: 0.1 rounded to 16 bits first would give other products and quotients.
+TEST(MulTest, ANumberBesideSixteenBitsIsNotRounded) {
+  const Value a = tensor(ScalarType::Half, {3}, {413, 429, 433});
+  const Value out = make_tensor(ScalarType::Half, {3});
+  ASSERT_OK(call("aten::mul.Scalar_out", {a, 0.1, out, out}));
+  EXPECT_THAT(out.values(), ElementsAre(41.3125, 42.90625, 43.3125));
+  ASSERT_OK(call("aten::mul.out", {a, floats({}, {0.1}), out, out}));
+  EXPECT_THAT(out.values(), ElementsAre(41.3125, 42.90625, 43.3125));
+  ASSERT_OK(call("aten::mul.out", {floats({}, {0.1}), a, out, out}));
+  EXPECT_THAT(out.values(), ElementsAre(41.28125, 42.875, 43.28125));
+  ASSERT_OK(call("aten::div.Scalar_out", {a, 0.1, out, out}));
+  EXPECT_THAT(out.values(), ElementsAre(4128.0, 4288.0, 4328.0));
+}
+
 TEST(MulTest, BoolsAreAnd) {
   const Value out = make_tensor(ScalarType::Bool, {4});
   ASSERT_OK(call("aten::mul.out", {bools({4}, {0, 0, 1, 1}), bools({4}, {0, 1, 0, 1}), out, out}));
