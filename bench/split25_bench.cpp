@@ -32,8 +32,7 @@ T must(Result<T> result) {
 struct Split25 {
   cli::CaseFolder folder = must(cli::read_case_folder(std::filesystem::path{TANDEM_FIXTURES} / "split25"));
   std::shared_ptr<const Program> program = must(Program::load(folder.program, folder.data_files));
-  std::vector<Value> inputs =
-      must(cli::load_values(folder.folder, folder.methods.front().cases.front().inputs));
+  std::vector<Value> inputs = must(cli::load_values(folder.folder, folder.methods.front().cases.front().inputs));
 };
 
 void set_counter(benchmark::State& state, std::size_t delegates) {

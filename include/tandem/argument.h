@@ -33,9 +33,7 @@ struct TensorArg {
     for (std::size_t i = 0; i < rank; ++i) n *= sizes[i];
     return n;
   }
-  [[nodiscard]] std::size_t nbytes() const noexcept {
-    return static_cast<std::size_t>(numel()) * item_bytes(dtype);
-  }
+  [[nodiscard]] std::size_t nbytes() const noexcept { return static_cast<std::size_t>(numel()) * item_bytes(dtype); }
 };
 
 /// One value of a running method, as delegates and operators see it.
@@ -44,7 +42,12 @@ struct TensorArg {
 /// are visible.
 struct Argument {
   enum class Kind : std::uint8_t {
-    None, Tensor, Int, Double, Bool, String,
+    None,
+    Tensor,
+    Int,
+    Double,
+    Bool,
+    String,
     IntList,             ///< `items` of kind Int.
     DoubleList,          ///< `doubles`.
     BoolList,            ///< `bools`.
@@ -53,14 +56,14 @@ struct Argument {
   };
 
   Kind kind = Kind::None;
-  TensorArg tensor{};                        ///< Kind Tensor.
-  std::int64_t integer = 0;                  ///< Kind Int.
-  double number = 0;                         ///< Kind Double.
-  bool flag = false;                         ///< Kind Bool.
-  std::string_view text{};                   ///< Kind String.
-  std::span<Argument* const> items{};        ///< Boxed lists.
+  TensorArg tensor{};                  ///< Kind Tensor.
+  std::int64_t integer = 0;            ///< Kind Int.
+  double number = 0;                   ///< Kind Double.
+  bool flag = false;                   ///< Kind Bool.
+  std::string_view text{};             ///< Kind String.
+  std::span<Argument* const> items{};  ///< Boxed lists.
   std::span<const double> doubles{};
-  std::span<const std::uint8_t> bools{};     ///< 0 or 1 each.
+  std::span<const std::uint8_t> bools{};  ///< 0 or 1 each.
 
   [[nodiscard]] bool is_tensor() const noexcept { return kind == Kind::Tensor; }
 };

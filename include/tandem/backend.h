@@ -41,8 +41,8 @@ struct CompileSpec {
 /// What a delegate's argument is, as far as the program's bytes tell.
 struct ArgumentSpec {
   Argument::Kind kind = Argument::Kind::None;
-  ScalarType dtype = ScalarType::Float;     ///< Kind Tensor.
-  std::span<const std::int64_t> sizes{};    ///< Upper bounds where `dynamic`.
+  ScalarType dtype = ScalarType::Float;   ///< Kind Tensor.
+  std::span<const std::int64_t> sizes{};  ///< Upper bounds where `dynamic`.
   std::span<const std::uint8_t> dim_order{};
   bool dynamic = false;
   const ArgumentSpec* const* items = nullptr;  ///< Tensor lists: `item_count` entries, nullptr stands for None.
@@ -58,14 +58,14 @@ struct ArgumentSpec {
 struct LoadContext {
   std::uint32_t struct_size = sizeof(LoadContext);
   std::uint32_t version = kBackendAbiVersion;
-  std::string_view backend_id{};   ///< As written in the program; an alias shows here.
+  std::string_view backend_id{};  ///< As written in the program; an alias shows here.
   std::string_view method{};
-  int delegate = -1;               ///< Index within the method.
-  DeviceId device{};               ///< Where the method is placed.
+  int delegate = -1;  ///< Index within the method.
+  DeviceId device{};  ///< Where the method is placed.
   std::span<const CompileSpec> compile_specs{};
   std::span<const ArgumentSpec> arguments{};  ///< Inputs, then outputs.
   const NamedData* named_data = nullptr;
-  const BackendOptions* options = nullptr;    ///< Of this load; may be null.
+  const BackendOptions* options = nullptr;  ///< Of this load; may be null.
 };
 
 struct DelegateCapabilities {
@@ -79,7 +79,7 @@ struct DelegateCapabilities {
 };
 
 enum class AccessMode : std::uint8_t {
-  None,    ///< Not touched.
+  None,  ///< Not touched.
   Read,
   Write,   ///< Overwritten without being read.
   Update,  ///< Read and written in place.

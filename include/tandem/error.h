@@ -14,25 +14,25 @@ namespace tandem {
 /// meaning, so that a host program can forward them.
 /// Source: ExecuTorch runtime/core/error.h.
 enum class ErrorCode : std::uint32_t {
-  Internal = 0x01,            ///< A bug of Tandem's own.
-  InvalidState = 0x02,        ///< The call is not possible now (an input was never set, a state is indeterminate).
-  NotSupported = 0x10,        ///< A known request that this build or device does not serve.
-  InvalidArgument = 0x12,     ///< Wrong count, rank, size, layout or value of an argument.
-  InvalidType = 0x13,         ///< Wrong kind or dtype of an argument.
-  OperatorMissing = 0x14,     ///< An operator that nobody registered; the message lists all of them.
-  NotFound = 0x20,            ///< A key, file or name that is not there.
-  OutOfMemory = 0x21,         ///< The allocation failed; `site().device` says where.
-  AccessFailed = 0x22,        ///< The operating system refused to read or write.
-  InvalidProgram = 0x23,      ///< The bytes of a `.pte` or a delegate's payload are not well formed.
-  InvalidExternalData = 0x24, ///< The bytes of a `.ptd` are not well formed, or do not fit the program.
-  IncompatibleDelegate = 0x30,///< The delegate's code does not run here (processor, GPU, library version).
-  MethodNotFound = 0x100,     ///< The program has no such method.
-  BackendMissing = 0x101,     ///< A delegate names a backend that is not registered.
-  BackendFailed = 0x102,      ///< A delegate's own code failed; `native()` has its code and text.
-  OrderViolation = 0x103,     ///< The order check found two conflicting accesses without an order.
-  Busy = 0x104,               ///< Too many executions are queued, and the caller chose not to wait.
-  WouldBlock = 0x105,         ///< The call cannot be asynchronous without an executor.
-  DeviceFault = 0x106,        ///< The device is lost to this process; every later call repeats it.
+  Internal = 0x01,              ///< A bug of Tandem's own.
+  InvalidState = 0x02,          ///< The call is not possible now (an input was never set, a state is indeterminate).
+  NotSupported = 0x10,          ///< A known request that this build or device does not serve.
+  InvalidArgument = 0x12,       ///< Wrong count, rank, size, layout or value of an argument.
+  InvalidType = 0x13,           ///< Wrong kind or dtype of an argument.
+  OperatorMissing = 0x14,       ///< An operator that nobody registered; the message lists all of them.
+  NotFound = 0x20,              ///< A key, file or name that is not there.
+  OutOfMemory = 0x21,           ///< The allocation failed; `site().device` says where.
+  AccessFailed = 0x22,          ///< The operating system refused to read or write.
+  InvalidProgram = 0x23,        ///< The bytes of a `.pte` or a delegate's payload are not well formed.
+  InvalidExternalData = 0x24,   ///< The bytes of a `.ptd` are not well formed, or do not fit the program.
+  IncompatibleDelegate = 0x30,  ///< The delegate's code does not run here (processor, GPU, library version).
+  MethodNotFound = 0x100,       ///< The program has no such method.
+  BackendMissing = 0x101,       ///< A delegate names a backend that is not registered.
+  BackendFailed = 0x102,        ///< A delegate's own code failed; `native()` has its code and text.
+  OrderViolation = 0x103,       ///< The order check found two conflicting accesses without an order.
+  Busy = 0x104,                 ///< Too many executions are queued, and the caller chose not to wait.
+  WouldBlock = 0x105,           ///< The call cannot be asynchronous without an executor.
+  DeviceFault = 0x106,          ///< The device is lost to this process; every later call repeats it.
 };
 
 /// Stable name of a code, "InvalidProgram" for example.
@@ -50,18 +50,18 @@ struct NativeError {
 
 /// Where it went wrong. Empty strings and -1 mean "does not apply".
 struct ErrorSite {
-  std::string file{};        ///< Path as the caller gave it.
+  std::string file{};  ///< Path as the caller gave it.
   std::string method{};
-  std::string backend{};     ///< Backend id as written in the program.
-  std::string op{};          ///< Operator name with overload.
-  std::string key{};         ///< Named-data key, constant name or option key.
-  std::string field{};       ///< Table or header field, for example "execution_plan[0].values[3].sizes".
+  std::string backend{};  ///< Backend id as written in the program.
+  std::string op{};       ///< Operator name with overload.
+  std::string key{};      ///< Named-data key, constant name or option key.
+  std::string field{};    ///< Table or header field, for example "execution_plan[0].values[3].sizes".
   std::string device{};
-  int delegate = -1;         ///< Index into the method's delegates.
+  int delegate = -1;  ///< Index into the method's delegates.
   int chain = -1;
-  int instruction = -1;      ///< Index within the chain.
-  int value = -1;            ///< Index into the method's values.
-  int argument = -1;         ///< Input, output or call argument.
+  int instruction = -1;                   ///< Index within the chain.
+  int value = -1;                         ///< Index into the method's values.
+  int argument = -1;                      ///< Input, output or call argument.
   std::optional<std::uint64_t> offset{};  ///< Byte offset in `file`.
 };
 

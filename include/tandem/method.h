@@ -21,8 +21,8 @@ class StateStore;
 
 /// Choices fixed for the life of a Method.
 struct MethodOptions {
-  DeviceId device{};                                    ///< Where it runs.
-  const BackendRegistry* backends = nullptr;            ///< Null: BackendRegistry::global().
+  DeviceId device{};                                       ///< Where it runs.
+  const BackendRegistry* backends = nullptr;               ///< Null: BackendRegistry::global().
   const LoadBackendOptionsMap* backend_options = nullptr;  ///< Read during load only.
   bool allow_native_code = true;  ///< False refuses programs with delegates: their code runs in this process.
   /// Mutable buffers that methods share; null gives the method its own. Module passes its own to all its methods.
@@ -48,8 +48,7 @@ class TANDEM_EXPORT Method {
   ///   (a data key); IncompatibleDelegate; NotSupported; OrderViolation (a step reads bytes that a later value has
   ///   taken); OutOfMemory.
   [[nodiscard]] static Result<std::shared_ptr<Method>> load(std::shared_ptr<const Program> program,
-                                                            std::string_view method,
-                                                            const MethodOptions& options = {});
+                                                            std::string_view method, const MethodOptions& options = {});
   ~Method();
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;

@@ -28,10 +28,10 @@ struct TensorInfo {
   std::vector<std::int64_t> sizes{};      ///< Upper bounds where `dynamic`.
   std::vector<std::uint8_t> dim_order{};  ///< Axes from outermost to innermost.
   bool dynamic = false;
-  bool memory_planned = false;            ///< Planned by the exporter, or constant.
-  DeviceId device{};                      ///< As tagged in the file.
-  std::size_t nbytes = 0;                 ///< Of `sizes`.
-  std::string name{};                     ///< Fully qualified name, if the file has one.
+  bool memory_planned = false;  ///< Planned by the exporter, or constant.
+  DeviceId device{};            ///< As tagged in the file.
+  std::size_t nbytes = 0;       ///< Of `sizes`.
+  std::string name{};           ///< Fully qualified name, if the file has one.
 };
 
 /// One input or output of a method.
@@ -46,8 +46,8 @@ struct MethodMeta {
   std::string name{};
   std::vector<ValueInfo> inputs{};
   std::vector<ValueInfo> outputs{};
-  std::vector<std::string> backends{};          ///< Distinct ids, in order of first use.
-  std::vector<std::size_t> arena_bytes{};       ///< Memory-planned buffers, without the placeholder.
+  std::vector<std::string> backends{};     ///< Distinct ids, in order of first use.
+  std::vector<std::size_t> arena_bytes{};  ///< Memory-planned buffers, without the placeholder.
   std::vector<DeviceId> arena_devices{};
   std::size_t instruction_count = 0;
   std::size_t delegate_count = 0;

@@ -32,12 +32,13 @@ class [[nodiscard]] Result {
  public:
   using Value = T;
 
-  Result(T value) : state_{std::in_place_index<0>, std::move(value)} {}        // NOLINT
-  Result(Error error) : state_{std::in_place_index<1>, std::move(error)} {}    // NOLINT
+  Result(T value) : state_{std::in_place_index<0>, std::move(value)} {}      // NOLINT
+  Result(Error error) : state_{std::in_place_index<1>, std::move(error)} {}  // NOLINT
   template <class U>
-    requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, T> &&
-             !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, Result>)
-  Result(U&& value) : state_{std::in_place_index<0>, T(std::forward<U>(value))} {}  // NOLINT
+  requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, T> &&
+           !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, Result>)
+      Result(U&& value)
+      : state_{std::in_place_index<0>, T(std::forward<U>(value))} {}  // NOLINT
 
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
@@ -67,14 +68,14 @@ inline void ignore(const Status& /*status*/, const char* /*why*/) noexcept {}
 #define TANDEM_CONCAT(a, b) TANDEM_CONCAT_(a, b)
 
 /// `TANDEM_TRY(const auto x, make_x());` declares x or returns the Error of make_x() from the enclosing function.
-#define TANDEM_TRY(declaration, ...)                                                                    \
-  auto&& TANDEM_CONCAT(tandem_result_, __LINE__) = (__VA_ARGS__);                                      \
-  if (!TANDEM_CONCAT(tandem_result_, __LINE__).ok())                                                   \
-    return std::move(TANDEM_CONCAT(tandem_result_, __LINE__)).error();                                 \
+#define TANDEM_TRY(declaration, ...)                                   \
+  auto&& TANDEM_CONCAT(tandem_result_, __LINE__) = (__VA_ARGS__);      \
+  if (!TANDEM_CONCAT(tandem_result_, __LINE__).ok())                   \
+    return std::move(TANDEM_CONCAT(tandem_result_, __LINE__)).error(); \
   declaration = *std::move(TANDEM_CONCAT(tandem_result_, __LINE__))
 
 /// Returns the Error of a Status from the enclosing function.
-#define TANDEM_CHECK_OK(...)                                                                            \
-  do {                                                                                                  \
+#define TANDEM_CHECK_OK(...)                                                                                \
+  do {                                                                                                      \
     if (auto&& tandem_status = (__VA_ARGS__); !tandem_status.ok()) return std::move(tandem_status).error(); \
   } while (false)

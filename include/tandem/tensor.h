@@ -41,11 +41,9 @@ class TANDEM_EXPORT Tensor {
   /// Shapes: `strides` empty means contiguous.
   /// Lifetime: `release`, if set, is called when the last handle is gone; it must not throw.
   /// Errors: InvalidArgument (as `empty`; null data for a tensor with bytes; negative stride; wrong stride count).
-  [[nodiscard]] static Result<Tensor> from_blob(void* data, ScalarType dtype,
-                                                std::span<const std::int64_t> sizes,
+  [[nodiscard]] static Result<Tensor> from_blob(void* data, ScalarType dtype, std::span<const std::int64_t> sizes,
                                                 std::span<const std::int64_t> strides = {},
-                                                std::function<void()> release = {},
-                                                DeviceId device = {});
+                                                std::function<void()> release = {}, DeviceId device = {});
 
   [[nodiscard]] bool defined() const noexcept { return impl_ != nullptr; }
   /// All below: precondition defined().
@@ -78,8 +76,7 @@ class TANDEM_EXPORT Tensor {
 /// Row-major strides for an axis order; an extent of 0 repeats the outer stride.
 /// Source: dim_order_to_stride in ExecuTorch's runtime/core/exec_aten/util/dim_order_util.h.
 /// Shapes: the three spans have equal length.
-TANDEM_EXPORT void strides_from_dim_order(std::span<const std::int64_t> sizes,
-                                          std::span<const std::uint8_t> dim_order,
+TANDEM_EXPORT void strides_from_dim_order(std::span<const std::int64_t> sizes, std::span<const std::uint8_t> dim_order,
                                           std::span<std::int64_t> strides) noexcept;
 
 }  // namespace tandem

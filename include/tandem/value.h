@@ -17,13 +17,13 @@ class Value {
   enum class Kind : std::uint8_t { None, Tensor, Int, Double, Bool, String };
 
   Value() noexcept = default;
-  Value(Tensor tensor) : value_{std::move(tensor)} {}         // NOLINT(google-explicit-constructor)
-  Value(std::int64_t number) : value_{number} {}              // NOLINT
-  Value(int number) : value_{std::int64_t{number}} {}         // NOLINT
-  Value(double number) : value_{number} {}                    // NOLINT
-  Value(bool flag) : value_{flag} {}                          // NOLINT
-  Value(std::string text) : value_{std::move(text)} {}        // NOLINT
-  Value(const char* text) : value_{std::string{text}} {}      // NOLINT
+  Value(Tensor tensor) : value_{std::move(tensor)} {}     // NOLINT(google-explicit-constructor)
+  Value(std::int64_t number) : value_{number} {}          // NOLINT
+  Value(int number) : value_{std::int64_t{number}} {}     // NOLINT
+  Value(double number) : value_{number} {}                // NOLINT
+  Value(bool flag) : value_{flag} {}                      // NOLINT
+  Value(std::string text) : value_{std::move(text)} {}    // NOLINT
+  Value(const char* text) : value_{std::string{text}} {}  // NOLINT
 
   [[nodiscard]] Kind kind() const noexcept { return static_cast<Kind>(value_.index()); }
   [[nodiscard]] bool is_none() const noexcept { return kind() == Kind::None; }

@@ -7,9 +7,12 @@ namespace tandem {
 
 std::string to_string(DeviceId device) {
   switch (device.type) {
-    case DeviceType::Host: return "host";
-    case DeviceType::Cuda: return "cuda:" + std::to_string(device.index);
-    case DeviceType::Hip: return "hip:" + std::to_string(device.index);
+    case DeviceType::Host:
+      return "host";
+    case DeviceType::Cuda:
+      return "cuda:" + std::to_string(device.index);
+    case DeviceType::Hip:
+      return "hip:" + std::to_string(device.index);
   }
   return "unknown";
 }

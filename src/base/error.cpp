@@ -7,25 +7,44 @@ namespace tandem {
 
 std::string_view name_of(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::Internal: return "Internal";
-    case ErrorCode::InvalidState: return "InvalidState";
-    case ErrorCode::NotSupported: return "NotSupported";
-    case ErrorCode::InvalidArgument: return "InvalidArgument";
-    case ErrorCode::InvalidType: return "InvalidType";
-    case ErrorCode::OperatorMissing: return "OperatorMissing";
-    case ErrorCode::NotFound: return "NotFound";
-    case ErrorCode::OutOfMemory: return "OutOfMemory";
-    case ErrorCode::AccessFailed: return "AccessFailed";
-    case ErrorCode::InvalidProgram: return "InvalidProgram";
-    case ErrorCode::InvalidExternalData: return "InvalidExternalData";
-    case ErrorCode::IncompatibleDelegate: return "IncompatibleDelegate";
-    case ErrorCode::MethodNotFound: return "MethodNotFound";
-    case ErrorCode::BackendMissing: return "BackendMissing";
-    case ErrorCode::BackendFailed: return "BackendFailed";
-    case ErrorCode::OrderViolation: return "OrderViolation";
-    case ErrorCode::Busy: return "Busy";
-    case ErrorCode::WouldBlock: return "WouldBlock";
-    case ErrorCode::DeviceFault: return "DeviceFault";
+    case ErrorCode::Internal:
+      return "Internal";
+    case ErrorCode::InvalidState:
+      return "InvalidState";
+    case ErrorCode::NotSupported:
+      return "NotSupported";
+    case ErrorCode::InvalidArgument:
+      return "InvalidArgument";
+    case ErrorCode::InvalidType:
+      return "InvalidType";
+    case ErrorCode::OperatorMissing:
+      return "OperatorMissing";
+    case ErrorCode::NotFound:
+      return "NotFound";
+    case ErrorCode::OutOfMemory:
+      return "OutOfMemory";
+    case ErrorCode::AccessFailed:
+      return "AccessFailed";
+    case ErrorCode::InvalidProgram:
+      return "InvalidProgram";
+    case ErrorCode::InvalidExternalData:
+      return "InvalidExternalData";
+    case ErrorCode::IncompatibleDelegate:
+      return "IncompatibleDelegate";
+    case ErrorCode::MethodNotFound:
+      return "MethodNotFound";
+    case ErrorCode::BackendMissing:
+      return "BackendMissing";
+    case ErrorCode::BackendFailed:
+      return "BackendFailed";
+    case ErrorCode::OrderViolation:
+      return "OrderViolation";
+    case ErrorCode::Busy:
+      return "Busy";
+    case ErrorCode::WouldBlock:
+      return "WouldBlock";
+    case ErrorCode::DeviceFault:
+      return "DeviceFault";
   }
   return "Unknown";
 }
@@ -34,14 +53,22 @@ namespace {
 
 std::string_view name_of(Origin origin) {
   switch (origin) {
-    case Origin::None: return "none";
-    case Origin::Errno: return "errno";
-    case Origin::DynamicLoader: return "dynamic loader";
-    case Origin::Aoti: return "AOTInductor";
-    case Origin::Cuda: return "CUDA";
-    case Origin::Hip: return "HIP";
-    case Origin::TensorRt: return "TensorRT";
-    case Origin::Custom: return "custom";
+    case Origin::None:
+      return "none";
+    case Origin::Errno:
+      return "errno";
+    case Origin::DynamicLoader:
+      return "dynamic loader";
+    case Origin::Aoti:
+      return "AOTInductor";
+    case Origin::Cuda:
+      return "CUDA";
+    case Origin::Hip:
+      return "HIP";
+    case Origin::TensorRt:
+      return "TensorRT";
+    case Origin::Custom:
+      return "custom";
   }
   return "unknown";
 }

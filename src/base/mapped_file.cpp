@@ -2,11 +2,11 @@
 
 #include "base/errno_error.h"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cerrno>
 
 namespace tandem::base {
 namespace {

@@ -58,11 +58,16 @@ void copy_row(std::byte* to, const std::byte* from, const Axis& axis, std::size_
     return;
   }
   switch (item) {  // a constant width makes each copy one instruction
-    case 1: return copy_row<1>(to, axis.to * width, from, axis.from * width, axis.size);
-    case 2: return copy_row<2>(to, axis.to * width, from, axis.from * width, axis.size);
-    case 4: return copy_row<4>(to, axis.to * width, from, axis.from * width, axis.size);
-    case 8: return copy_row<8>(to, axis.to * width, from, axis.from * width, axis.size);
-    default: return copy_row<16>(to, axis.to * width, from, axis.from * width, axis.size);
+    case 1:
+      return copy_row<1>(to, axis.to * width, from, axis.from * width, axis.size);
+    case 2:
+      return copy_row<2>(to, axis.to * width, from, axis.from * width, axis.size);
+    case 4:
+      return copy_row<4>(to, axis.to * width, from, axis.from * width, axis.size);
+    case 8:
+      return copy_row<8>(to, axis.to * width, from, axis.from * width, axis.size);
+    default:
+      return copy_row<16>(to, axis.to * width, from, axis.from * width, axis.size);
   }
 }
 

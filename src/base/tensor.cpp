@@ -26,8 +26,8 @@ Result<std::unique_ptr<Tensor::Impl>> describe(ScalarType dtype, std::span<const
         "a ScalarType", std::to_string(static_cast<int>(dtype)));
   }
   if (sizes.size() > kMaxRank) {
-    return Error{ErrorCode::InvalidArgument, "rank is too large"}.with_expected(
-        "at most " + std::to_string(kMaxRank), std::to_string(sizes.size()));
+    return Error{ErrorCode::InvalidArgument, "rank is too large"}.with_expected("at most " + std::to_string(kMaxRank),
+                                                                                std::to_string(sizes.size()));
   }
   const auto bytes = base::checked_bytes(sizes, item_bytes(dtype));
   if (!bytes) return Error{ErrorCode::InvalidArgument, "a size is negative, or the bytes overflow"};

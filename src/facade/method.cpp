@@ -29,9 +29,8 @@ struct Method::Impl {
     instance->reset_values();
     Status status = outputs->begin(*instance, bound);
     if (status.ok()) {
-      status = runtime::set_inputs(*instance, inputs, [this](const void* data, std::size_t bytes) {
-        return outputs->writes_to(data, bytes);
-      });
+      status = runtime::set_inputs(
+          *instance, inputs, [this](const void* data, std::size_t bytes) { return outputs->writes_to(data, bytes); });
     }
     if (status.ok()) {
       status = runtime::run_steps(*instance, StreamRef{device::HostDevice::instance().thread_stream()});

@@ -1,9 +1,9 @@
 #include <tandem/module.h>
 
+#include "base/strided_copy.h"
 #include "base/tensor_impl.h"
 #include "runtime/execute/inputs.h"
 #include "runtime/execute/outputs.h"
-#include "base/strided_copy.h"
 #include "runtime/schedule.h"
 #include "runtime/state.h"
 
@@ -19,7 +19,7 @@ namespace {
 /// One loaded method and what its callers left for later calls.
 struct Loaded {
   std::shared_ptr<Method> method;
-  std::mutex mutex;                    // guards the rest
+  std::mutex mutex;                          // guards the rest
   std::vector<std::optional<Value>> inputs;  // copies of what was set
   std::vector<Tensor> bound;
   std::optional<std::vector<Value>> outputs;
@@ -35,14 +35,15 @@ Status keep(std::optional<Value>& kept, const Value& value, std::span<const std:
     return {};
   }
   const Tensor& tensor = value.tensor();
-  const bool reusable = kept && kept->tensor().impl()->unique() && std::ranges::equal(kept->tensor().sizes(), tensor.sizes());
+  const bool reusable =
+      kept && kept->tensor().impl()->unique() && std::ranges::equal(kept->tensor().sizes(), tensor.sizes());
   if (!reusable) {
     TANDEM_TRY(Tensor fresh, Tensor::empty(tensor.dtype(), tensor.sizes(), dim_order));
     kept = Value{std::move(fresh)};
   }
   const Tensor& copy = kept->tensor();
   base::copy_strided(copy.data(), copy.strides(), tensor.data(), tensor.strides(), tensor.sizes(),
-                        item_bytes(tensor.dtype()));
+                     item_bytes(tensor.dtype()));
   return {};
 }
 

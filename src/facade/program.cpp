@@ -3,8 +3,8 @@
 #include "base/mapped_file.h"
 #include "facade/method_meta.h"
 #include "format/data_map.h"
-#include "format/pte/pte.h"
 #include "format/ptd/ptd.h"
+#include "format/pte/pte.h"
 
 #include <deque>
 #include <utility>
@@ -29,13 +29,14 @@ class MappedNamedData final : public NamedData {
 
 struct Program::Impl {
   std::string name;
-  std::deque<base::MappedFile> mapped;      // what `file` and `data_files` point into; empty for from_bytes()
+  std::deque<base::MappedFile> mapped;  // what `file` and `data_files` point into; empty for from_bytes()
   format::Program file;
   std::deque<format::DataFile> data_files;
   format::DataMap data;
   MappedNamedData named_data{data};
 
-  Status parse(format::Bytes bytes, std::span<const format::Bytes> data_bytes, std::span<const std::string> data_names) {
+  Status parse(format::Bytes bytes, std::span<const format::Bytes> data_bytes,
+               std::span<const std::string> data_names) {
     TANDEM_TRY(file, in_file(format::read_pte(bytes), name));
     std::vector<format::NamedDataFile> named;
     for (std::size_t i = 0; i < data_bytes.size(); ++i) {

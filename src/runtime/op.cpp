@@ -1,18 +1,13 @@
 #include "runtime/op.h"
 
 #include "base/checked.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <string>
 
 namespace tandem::runtime {
 namespace {
-
-std::string text_of(std::span<const std::int64_t> sizes) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
-  return text + "]";
-}
 
 bool name_less(const Operator* op, std::string_view name) noexcept { return op->name < name; }
 
@@ -38,16 +33,16 @@ Status resize(TensorArg& tensor, std::span<const std::int64_t> sizes) {
   if (std::equal(sizes.begin(), sizes.end(), current.begin(), current.end())) return {};
   if (sizes.size() != current.size()) {
     return Error{ErrorCode::InvalidArgument, "result has another rank than the program plans"}.with_expected(
-        std::to_string(current.size()), std::to_string(sizes.size()) + " " + text_of(sizes));
+        std::to_string(current.size()), std::to_string(sizes.size()) + " " + base::text_of(sizes));
   }
   if (!tensor.resizable) {
     return Error{ErrorCode::InvalidArgument, "result has another size than the program fixes"}.with_expected(
-        text_of(current), text_of(sizes));
+        base::text_of(current), base::text_of(sizes));
   }
   const auto bytes = base::checked_bytes(sizes, item_bytes(tensor.dtype));
   if (!bytes || *bytes > tensor.capacity_bytes) {
     return Error{ErrorCode::InvalidArgument, "result is larger than the program's bound"}.with_expected(
-        "at most " + std::to_string(tensor.capacity_bytes) + " bytes", text_of(sizes));
+        "at most " + std::to_string(tensor.capacity_bytes) + " bytes", base::text_of(sizes));
   }
   std::copy(sizes.begin(), sizes.end(), current.begin());
   strides_from_dim_order(current, tensor.order_span(), tensor.stride_span());

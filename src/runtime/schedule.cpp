@@ -6,13 +6,17 @@ std::string describe(const Schedule& schedule, const Step& step) {
   std::string text = "instruction " + std::to_string(step.instruction);
   if (step.chain != 0) text += " of chain " + std::to_string(step.chain);
   switch (step.kind) {
-    case Step::Kind::Kernel: return text + " (" + std::string{schedule.operators[step.target]->name} + ")";
+    case Step::Kind::Kernel:
+      return text + " (" + std::string{schedule.operators[step.target]->name} + ")";
     case Step::Kind::Delegate:
       return text + " (delegate " + std::to_string(step.target) + ", " +
              std::string{schedule.delegates[step.target].backend_id} + ")";
-    case Step::Kind::Move: return text + " (move)";
-    case Step::Kind::JumpFalse: return text + " (jump)";
-    case Step::Kind::Free: return text + " (free)";
+    case Step::Kind::Move:
+      return text + " (move)";
+    case Step::Kind::JumpFalse:
+      return text + " (jump)";
+    case Step::Kind::Free:
+      return text + " (free)";
   }
   return text;
 }

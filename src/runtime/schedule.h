@@ -31,9 +31,10 @@ struct BufferPlan {
   };
   Kind kind = Kind::Arena;
   std::uint64_t bytes = 0;
-  DeviceId device{};           ///< Where the program puts it; on the host device all is host memory.
-  std::uint32_t memory_id = 0; ///< Arena: the program's number, 0 for Tandem's own. State: the arena it was planned in.
-  std::uint32_t value = kNone; ///< The one value of a State, Input, Output or Constant.
+  DeviceId device{};  ///< Where the program puts it; on the host device all is host memory.
+  std::uint32_t memory_id =
+      0;  ///< Arena: the program's number, 0 for Tandem's own. State: the arena it was planned in.
+  std::uint32_t value = kNone;  ///< The one value of a State, Input, Output or Constant.
 };
 
 /// Where a value's bytes are. `buffer` is kNone for numbers and for views, whose place a step decides.
@@ -45,22 +46,22 @@ struct Location {
 
 /// One value of the method.
 struct ValuePlan {
-  ArgumentSpec spec{};            ///< What it is; sizes are upper bounds.
+  ArgumentSpec spec{};  ///< What it is; sizes are upper bounds.
   Location place{};
   std::uint32_t planned_memory_id = 0;  ///< Arena that the program planned it in; 0 = not planned.
   std::uint64_t planned_offset = 0;
-  const std::byte* constant = nullptr;  ///< Constant: its bytes in the file, or an aligned copy of them.
-  std::span<const std::byte> initial{}; ///< First bytes of mutable memory; empty: zeros.
-  std::string_view name{};        ///< Fully qualified name, if the file has one.
-  bool reset = false;             ///< Steps move or compute it: every run starts from the stored value.
-  std::vector<std::uint32_t> roots{};   ///< Values whose bytes it may refer to: itself, or for views their sources.
+  const std::byte* constant = nullptr;   ///< Constant: its bytes in the file, or an aligned copy of them.
+  std::span<const std::byte> initial{};  ///< First bytes of mutable memory; empty: zeros.
+  std::string_view name{};               ///< Fully qualified name, if the file has one.
+  bool reset = false;                    ///< Steps move or compute it: every run starts from the stored value.
+  std::vector<std::uint32_t> roots{};    ///< Values whose bytes it may refer to: itself, or for views their sources.
 };
 
 /// One access of a step. On the host device `buffer` is host memory.
 struct Access {
-  std::uint32_t value = kNone;   ///< The value that the step names.
+  std::uint32_t value = kNone;  ///< The value that the step names.
   std::uint32_t buffer = kNone;
-  std::uint64_t begin = 0;       ///< Bytes [begin, end) of the buffer.
+  std::uint64_t begin = 0;  ///< Bytes [begin, end) of the buffer.
   std::uint64_t end = 0;
   AccessMode mode = AccessMode::Read;
 };
@@ -68,12 +69,12 @@ struct Access {
 struct Step {
   enum class Kind : std::uint8_t { Kernel, Delegate, Move, JumpFalse, Free };
   Kind kind = Kind::Kernel;
-  std::uint32_t chain = 0;        ///< Where the program has it.
+  std::uint32_t chain = 0;  ///< Where the program has it.
   std::uint32_t instruction = 0;
-  std::uint32_t target = 0;       ///< Kernel: operator; Delegate: delegate; JumpFalse: step to continue at.
-  std::uint32_t first_arg = 0;    ///< Into Schedule::args. Move: from, to. JumpFalse: condition. Free: value.
+  std::uint32_t target = 0;     ///< Kernel: operator; Delegate: delegate; JumpFalse: step to continue at.
+  std::uint32_t first_arg = 0;  ///< Into Schedule::args. Move: from, to. JumpFalse: condition. Free: value.
   std::uint32_t arg_count = 0;
-  std::uint32_t first_access = 0; ///< Into Schedule::accesses.
+  std::uint32_t first_access = 0;  ///< Into Schedule::accesses.
   std::uint32_t access_count = 0;
 };
 
@@ -99,8 +100,8 @@ struct Schedule {
   std::string_view method{};
   DeviceId device{};
   std::vector<ValuePlan> values{};
-  std::vector<Argument> stored{};        ///< Per value: the stored number, text or list. List items point in here.
-  std::vector<Argument*> list_items{};   ///< Backs the boxed lists of `stored`; nullptr stands for None.
+  std::vector<Argument> stored{};       ///< Per value: the stored number, text or list. List items point in here.
+  std::vector<Argument*> list_items{};  ///< Backs the boxed lists of `stored`; nullptr stands for None.
   std::vector<const ArgumentSpec*> list_specs{};  ///< Backs the boxed lists of the specs, entry by entry the same.
   std::vector<BufferPlan> buffers{};
   std::vector<StatePlan> states{};
@@ -108,11 +109,11 @@ struct Schedule {
   std::vector<std::uint32_t> outputs{};  ///< Values.
   std::vector<const Operator*> operators{};
   std::vector<DelegatePlan> delegates{};
-  std::vector<Step> steps{};             ///< All chains, one after the other.
-  std::vector<std::uint32_t> args{};     ///< Values.
-  std::vector<OpAccess> modes{};         ///< How the step touches each of `args`.
+  std::vector<Step> steps{};          ///< All chains, one after the other.
+  std::vector<std::uint32_t> args{};  ///< Values.
+  std::vector<OpAccess> modes{};      ///< How the step touches each of `args`.
   std::vector<Access> accesses{};
-  std::vector<std::vector<std::byte>> owned_bytes{};   ///< Constants that the file does not align.
+  std::vector<std::vector<std::byte>> owned_bytes{};  ///< Constants that the file does not align.
 
   Schedule() = default;
   Schedule(const Schedule&) = delete;  // lists point into the object
@@ -130,7 +131,9 @@ struct Schedule {
 };
 
 /// Whether the step reads, or writes, bytes of an argument with this mode.
-[[nodiscard]] constexpr bool reads(OpAccess mode) noexcept { return mode == OpAccess::Read || mode == OpAccess::Update; }
+[[nodiscard]] constexpr bool reads(OpAccess mode) noexcept {
+  return mode == OpAccess::Read || mode == OpAccess::Update;
+}
 [[nodiscard]] constexpr bool writes(OpAccess mode) noexcept {
   return mode == OpAccess::Write || mode == OpAccess::Update || mode == OpAccess::Partial;
 }

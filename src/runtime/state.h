@@ -21,8 +21,7 @@ class StateStore {
   /// The memory at `offset`; made and initialised by the first who asks.
   /// Errors: OutOfMemory; InvalidProgram, another method plans another size there.
   [[nodiscard]] Result<std::shared_ptr<device::Buffer>> obtain(device::Device& device, std::uint64_t offset,
-                                                               std::uint64_t bytes,
-                                                               std::span<const std::byte> initial);
+                                                               std::uint64_t bytes, std::span<const std::byte> initial);
   [[nodiscard]] std::mutex& run_mutex() noexcept { return run_mutex_; }
 
  private:

@@ -30,7 +30,8 @@ void Instance::copy_values() {
   dims_.resize(dims);
   list_items_.reserve(schedule_.list_items.size());
   for (Argument* item : schedule_.list_items) {
-    list_items_.push_back(item == nullptr ? nullptr : &values_[static_cast<std::size_t>(item - schedule_.stored.data())]);
+    list_items_.push_back(item == nullptr ? nullptr
+                                          : &values_[static_cast<std::size_t>(item - schedule_.stored.data())]);
   }
   std::int64_t* next = dims_.data();
   for (std::size_t v = 0; v < values_.size(); ++v) {
@@ -71,11 +72,16 @@ Status Instance::allocate(const MethodStates& states) {
     if (!values_[v].is_tensor() || plan.place.buffer == kNone) continue;
     void*& data = values_[v].tensor.data;
     switch (schedule_.buffers[plan.place.buffer].kind) {
-      case BufferPlan::Kind::Arena: data = buffers_[plan.place.buffer].data() + plan.place.offset; break;
-      case BufferPlan::Kind::Constant: data = const_cast<std::byte*>(plan.constant); break;
+      case BufferPlan::Kind::Arena:
+        data = buffers_[plan.place.buffer].data() + plan.place.offset;
+        break;
+      case BufferPlan::Kind::Constant:
+        data = const_cast<std::byte*>(plan.constant);
+        break;
       case BufferPlan::Kind::State:
       case BufferPlan::Kind::Input:
-      case BufferPlan::Kind::Output: break;  // states below; inputs and outputs are every run's own
+      case BufferPlan::Kind::Output:
+        break;  // states below; inputs and outputs are every run's own
     }
   }
   for (std::size_t s = 0; s < states_.size(); ++s) values_[schedule_.states[s].value].tensor.data = states_[s]->data();

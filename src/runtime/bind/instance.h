@@ -71,12 +71,12 @@ class Instance {
   std::vector<device::Buffer> input_copies_{};
   std::vector<std::shared_ptr<device::Buffer>> states_{};
   std::vector<Argument> values_{};
-  std::vector<Argument> initial_{};        ///< Of the values to reset.
+  std::vector<Argument> initial_{};  ///< Of the values to reset.
   std::vector<std::uint32_t> reset_{};
-  std::vector<std::int64_t> dims_{};       ///< Sizes and strides of all tensors.
+  std::vector<std::int64_t> dims_{};  ///< Sizes and strides of all tensors.
   std::vector<std::int64_t> initial_dims_{};
   std::vector<Argument*> list_items_{};
-  std::vector<Argument*> args_{};          ///< Schedule::args as addresses.
+  std::vector<Argument*> args_{};  ///< Schedule::args as addresses.
   std::vector<std::unique_ptr<DelegateContext>> contexts_{};
   std::vector<BoundDelegate> calls_{};
   std::vector<std::uint32_t> call_of_step_{};

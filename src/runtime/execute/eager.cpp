@@ -38,10 +38,17 @@ Status bind(BoundDelegate& call) {
 Status land(const OutputResult& result, Argument& output) {
   if (result.kind == OutputResult::Kind::Number) {
     switch (output.kind) {
-      case Argument::Kind::Int: output.integer = result.number; return {};
-      case Argument::Kind::Double: output.number = static_cast<double>(result.number); return {};
-      case Argument::Kind::Bool: output.flag = result.number != 0; return {};
-      default: return Error{ErrorCode::InvalidType, "the delegate returned a number where a tensor is planned"};
+      case Argument::Kind::Int:
+        output.integer = result.number;
+        return {};
+      case Argument::Kind::Double:
+        output.number = static_cast<double>(result.number);
+        return {};
+      case Argument::Kind::Bool:
+        output.flag = result.number != 0;
+        return {};
+      default:
+        return Error{ErrorCode::InvalidType, "the delegate returned a number where a tensor is planned"};
     }
   }
   if (!output.is_tensor()) {
@@ -55,7 +62,7 @@ Status land(const OutputResult& result, Argument& output) {
   }
   if (result.data == output.tensor.data) return {};
   base::copy_strided(output.tensor.data, output.tensor.stride_span(), result.data, {result.strides, result.rank},
-               output.tensor.size_span(), item_bytes(output.tensor.dtype));
+                     output.tensor.size_span(), item_bytes(output.tensor.dtype));
   return {};
 }
 
@@ -121,13 +128,20 @@ Status run_steps(Instance& instance, StreamRef stream) {
     std::size_t next = i + 1;
     Status status;
     switch (step.kind) {
-      case Step::Kind::Delegate: status = call_delegate(instance, *instance.call(i), stream); break;
-      case Step::Kind::Kernel: status = schedule.operators[step.target]->run(args); break;
-      case Step::Kind::Move: move(*args[0], *args[1]); break;
+      case Step::Kind::Delegate:
+        status = call_delegate(instance, *instance.call(i), stream);
+        break;
+      case Step::Kind::Kernel:
+        status = schedule.operators[step.target]->run(args);
+        break;
+      case Step::Kind::Move:
+        move(*args[0], *args[1]);
+        break;
       case Step::Kind::JumpFalse:
         if (!holds(*args[0])) next = step.target;
         break;
-      case Step::Kind::Free: break;  // planned memory is not given back
+      case Step::Kind::Free:
+        break;  // planned memory is not given back
     }
     if (!status.ok()) return std::move(status).error().with_site(site_of(schedule, step));
     i = next;

@@ -1,6 +1,7 @@
 #include "runtime/execute/inputs.h"
 
 #include "base/strided_copy.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,34 +15,39 @@ namespace {
 /// What AOTInductor's code assumes of its inputs.
 constexpr std::uintptr_t kInputAlignment = 16;
 
-std::string text_of(std::span<const std::int64_t> sizes) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
-  return text + "]";
-}
-
 std::string_view kind_name(Argument::Kind kind) {
   switch (kind) {
-    case Argument::Kind::Tensor: return "a tensor";
-    case Argument::Kind::Int: return "an int";
-    case Argument::Kind::Double: return "a float";
-    case Argument::Kind::Bool: return "a bool";
-    case Argument::Kind::String: return "a string";
-    default: return "none";
+    case Argument::Kind::Tensor:
+      return "a tensor";
+    case Argument::Kind::Int:
+      return "an int";
+    case Argument::Kind::Double:
+      return "a float";
+    case Argument::Kind::Bool:
+      return "a bool";
+    case Argument::Kind::String:
+      return "a string";
+    default:
+      return "none";
   }
 }
 
 std::string describe(const Value& value) {
   switch (value.kind()) {
-    case Value::Kind::None: return "none";
+    case Value::Kind::None:
+      return "none";
     case Value::Kind::Tensor:
       return value.tensor().defined()
-                 ? std::string{name_of(value.tensor().dtype())} + text_of(value.tensor().sizes())
+                 ? std::string{name_of(value.tensor().dtype())} + base::text_of(value.tensor().sizes())
                  : "an undefined tensor";
-    case Value::Kind::Int: return "int " + std::to_string(value.to_int());
-    case Value::Kind::Double: return "float " + std::to_string(value.to_double());
-    case Value::Kind::Bool: return value.to_bool() ? "true" : "false";
-    case Value::Kind::String: return "'" + value.to_text() + "'";
+    case Value::Kind::Int:
+      return "int " + std::to_string(value.to_int());
+    case Value::Kind::Double:
+      return "float " + std::to_string(value.to_double());
+    case Value::Kind::Bool:
+      return value.to_bool() ? "true" : "false";
+    case Value::Kind::String:
+      return "'" + value.to_text() + "'";
   }
   return "unknown";
 }
@@ -57,7 +63,7 @@ Status check_tensor(const Schedule& schedule, std::uint32_t value, const Tensor&
   const ArgumentSpec& spec = schedule.values[value].spec;
   if (!tensor.defined()) return Error{ErrorCode::InvalidArgument, "the tensor is undefined"};
   const auto expected = [&spec] {
-    return std::string{name_of(spec.dtype)} + (spec.dynamic ? " of at most " : "") + text_of(spec.sizes);
+    return std::string{name_of(spec.dtype)} + (spec.dynamic ? " of at most " : "") + base::text_of(spec.sizes);
   };
   if (tensor.device() != schedule.device) {
     return Error{ErrorCode::InvalidArgument, "the tensor is on another device"}.with_expected(
@@ -154,7 +160,7 @@ Status set_tensor_input(Instance& instance, const Tensor& tensor, std::size_t in
   }
   TANDEM_TRY(input.data, instance.input_copy(index));
   base::copy_strided(input.data, input.stride_span(), tensor.data(), tensor.strides(), tensor.sizes(),
-               item_bytes(input.dtype));
+                     item_bytes(input.dtype));
   return {};
 }
 

@@ -1,7 +1,8 @@
 #include "runtime/execute/outputs.h"
 
-#include "base/tensor_impl.h"
 #include "base/strided_copy.h"
+#include "base/tensor_impl.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <array>
@@ -14,12 +15,6 @@ namespace {
 
 /// Callers that hold on to more results than this pay an allocation for each further one.
 constexpr std::size_t kMaxPooled = 16;
-
-std::string text_of(std::span<const std::int64_t> sizes) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
-  return text + "]";
-}
 
 /// Whether a run may write the value straight into `tensor`: dense in the planned order, with room for the bound.
 bool takes_directly(const Tensor& tensor, const ArgumentSpec& spec, std::size_t capacity_bytes) {
@@ -37,7 +32,8 @@ bool meets(const Tensor& tensor, const void* data, std::size_t bytes) noexcept {
 
 bool overlap(const Tensor& a, const Tensor& b) noexcept { return meets(a, b.data(), b.impl()->capacity_bytes); }
 
-void set_shape(Tensor::Impl& impl, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) noexcept {
+void set_shape(Tensor::Impl& impl, std::span<const std::int64_t> sizes,
+               std::span<const std::int64_t> strides) noexcept {
   std::copy(sizes.begin(), sizes.end(), impl.sizes.begin());
   std::copy(strides.begin(), strides.end(), impl.strides.begin());
 }
@@ -45,8 +41,8 @@ void set_shape(Tensor::Impl& impl, std::span<const std::int64_t> sizes, std::spa
 /// `bound` with the sizes that the run produced.
 Result<Tensor> shaped(const Tensor& bound, const TensorArg& value) {
   if (std::ranges::equal(bound.sizes(), value.size_span())) return bound;
-  return Tensor::from_blob(bound.data(), value.dtype, value.size_span(), value.stride_span(), [keep = bound] {},
-                           bound.device());
+  return Tensor::from_blob(
+      bound.data(), value.dtype, value.size_span(), value.stride_span(), [keep = bound] {}, bound.device());
 }
 
 }  // namespace
@@ -73,10 +69,10 @@ Status Outputs::check_bound(const Schedule& schedule, std::span<const Tensor> bo
     const ArgumentSpec& spec = schedule.values[index].spec;
     const auto refuse = [&](ErrorCode code, std::string message) {
       const std::string expected = spec.kind == Argument::Kind::Tensor
-                                       ? std::string{name_of(spec.dtype)} + text_of(spec.sizes)
+                                       ? std::string{name_of(spec.dtype)} + base::text_of(spec.sizes)
                                        : "no tensor";
       return Error{code, std::move(message)}
-          .with_expected(expected, std::string{name_of(tensor.dtype())} + text_of(tensor.sizes()))
+          .with_expected(expected, std::string{name_of(tensor.dtype())} + base::text_of(tensor.sizes()))
           .with_method(std::string{schedule.method})
           .with_field("output " + std::to_string(i))
           .with_argument(static_cast<int>(i));
@@ -105,8 +101,8 @@ Status Outputs::begin(Instance& instance, std::span<const Tensor> bound) {
     const Location& place = schedule_.values[index].place;
     if (first_[i] != i || place.buffer == kNone) continue;
     if (schedule_.buffers[place.buffer].kind != BufferPlan::Kind::Output) continue;
-    const bool direct = !bound.empty() && bound[i].defined() &&
-                        takes_directly(bound[i], schedule_.values[index].spec, place.bytes);
+    const bool direct =
+        !bound.empty() && bound[i].defined() && takes_directly(bound[i], schedule_.values[index].spec, place.bytes);
     if (direct) {
       current_[i] = bound[i];
     } else {
@@ -118,9 +114,8 @@ Status Outputs::begin(Instance& instance, std::span<const Tensor> bound) {
 }
 
 bool Outputs::writes_to(const void* data, std::size_t bytes) const noexcept {
-  return std::any_of(current_.begin(), current_.end(), [data, bytes](const Tensor& tensor) {
-    return tensor.defined() && meets(tensor, data, bytes);
-  });
+  return std::any_of(current_.begin(), current_.end(),
+                     [data, bytes](const Tensor& tensor) { return tensor.defined() && meets(tensor, data, bytes); });
 }
 
 void Outputs::abandon() noexcept {
@@ -162,12 +157,18 @@ Status Outputs::collect(Instance& instance, std::span<const Tensor> bound, std::
 Result<Value> Outputs::take(Instance& instance, std::size_t output, const Tensor& bound) {
   const Argument& value = instance.value(schedule_.outputs[output]);
   switch (value.kind) {
-    case Argument::Kind::Tensor: return take_tensor(value.tensor, output, bound);
-    case Argument::Kind::Int: return Value{value.integer};
-    case Argument::Kind::Double: return Value{value.number};
-    case Argument::Kind::Bool: return Value{value.flag};
-    case Argument::Kind::String: return Value{std::string{value.text}};
-    default: return Value{};
+    case Argument::Kind::Tensor:
+      return take_tensor(value.tensor, output, bound);
+    case Argument::Kind::Int:
+      return Value{value.integer};
+    case Argument::Kind::Double:
+      return Value{value.number};
+    case Argument::Kind::Bool:
+      return Value{value.flag};
+    case Argument::Kind::String:
+      return Value{std::string{value.text}};
+    default:
+      return Value{};
   }
 }
 
@@ -189,10 +190,10 @@ Result<Value> Outputs::take_tensor(const TensorArg& value, std::size_t output, c
     set_shape(*target.impl(), value.size_span(), {strides.data(), value.rank});
   } else if (!std::ranges::equal(target.sizes(), value.size_span())) {
     return Error{ErrorCode::InvalidArgument, "the bound tensor has other sizes than the run produced"}.with_expected(
-        text_of(value.size_span()), text_of(target.sizes()));
+        base::text_of(value.size_span()), base::text_of(target.sizes()));
   }
   base::copy_strided(target.data(), target.strides(), value.data, value.stride_span(), value.size_span(),
-               item_bytes(value.dtype));
+                     item_bytes(value.dtype));
   return Value{std::move(target)};
 }
 

@@ -40,9 +40,9 @@ class Outputs {
   Result<Value> take_tensor(const TensorArg& value, std::size_t output, const Tensor& bound);
 
   const Schedule& schedule_;
-  std::vector<std::size_t> first_;             ///< Per output: the first output that names the same value.
-  std::vector<std::vector<Tensor>> pool_;      ///< Per output: tensors that came back when only the pool holds them.
-  std::vector<Tensor> current_;                ///< Per output: where this run writes it; undefined if not directly.
+  std::vector<std::size_t> first_;         ///< Per output: the first output that names the same value.
+  std::vector<std::vector<Tensor>> pool_;  ///< Per output: tensors that came back when only the pool holds them.
+  std::vector<Tensor> current_;            ///< Per output: where this run writes it; undefined if not directly.
 };
 
 }  // namespace tandem::runtime

@@ -7,15 +7,19 @@ namespace {
 
 std::optional<AccessMode> access_mode(OpAccess mode) {
   switch (mode) {
-    case OpAccess::Read: return AccessMode::Read;
-    case OpAccess::Write: return AccessMode::Write;
+    case OpAccess::Read:
+      return AccessMode::Read;
+    case OpAccess::Write:
+      return AccessMode::Write;
     case OpAccess::Update:
-    case OpAccess::Partial: return AccessMode::Update;
+    case OpAccess::Partial:
+      return AccessMode::Update;
     case OpAccess::None:
     case OpAccess::Shape:
     case OpAccess::Alias:
     case OpAccess::Result:
-    case OpAccess::Return: return std::nullopt;
+    case OpAccess::Return:
+      return std::nullopt;
   }
   return std::nullopt;
 }

@@ -41,8 +41,7 @@ void find_roots(Schedule& schedule) {
     if (!schedule.stored[i].is_tensor()) continue;
     // A view that steps also write may do so before it becomes one: then its own memory counts.
     const ValuePlan& plan = schedule.values[i];
-    const bool own_memory =
-        !is_view[i] || plan.place.buffer != kNone || (is_written[i] && plan.planned_memory_id != 0);
+    const bool own_memory = !is_view[i] || plan.place.buffer != kNone || (is_written[i] && plan.planned_memory_id != 0);
     schedule.values[i].roots.clear();
     if (own_memory) schedule.values[i].roots = {i};
   }

@@ -41,8 +41,10 @@ class Placer {
       case Argument::Kind::Int:
       case Argument::Kind::Double:
       case Argument::Kind::Bool:
-      case Argument::Kind::String: return true;
-      default: return false;
+      case Argument::Kind::String:
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -83,7 +85,8 @@ class Placer {
       }
       if (std::find(blocks[b].next.begin(), blocks[b].next.end(), blocks.size()) == blocks[b].next.end()) continue;
       for (const std::uint32_t output : schedule_.outputs) {
-        if (is_tensor(output) && !defined[output]) TANDEM_CHECK_OK(exposed(output, {.method = std::string{schedule_.method}}));
+        if (is_tensor(output) && !defined[output])
+          TANDEM_CHECK_OK(exposed(output, {.method = std::string{schedule_.method}}));
       }
     }
     return {};
@@ -130,25 +133,22 @@ class Placer {
   void give_own_buffer(std::uint32_t value, BufferPlan::Kind kind) {
     const std::uint32_t id = plan(value).planned_memory_id;
     const DeviceId device = id != 0 ? input_.method.arenas[id].device : DeviceId{};
-    plan(value).place.buffer = add_buffer(
-        {.kind = kind, .bytes = plan(value).place.bytes, .device = device, .memory_id = id, .value = value});
+    plan(value).place.buffer =
+        add_buffer({.kind = kind, .bytes = plan(value).place.bytes, .device = device, .memory_id = id, .value = value});
     plan(value).place.offset = 0;
   }
 
   std::uint32_t arena(std::uint32_t memory_id) {
     const auto [at, inserted] = arenas_.try_emplace(memory_id, kNone);
     if (inserted) {
-      at->second = add_buffer({.kind = BufferPlan::Kind::Arena,
-                               .device = input_.method.arenas[memory_id].device,
-                               .memory_id = memory_id});
+      at->second = add_buffer(
+          {.kind = BufferPlan::Kind::Arena, .device = input_.method.arenas[memory_id].device, .memory_id = memory_id});
     }
     return at->second;
   }
 
   /// Operators need whole elements; a value planned between two gets memory of Tandem's own.
-  bool is_aligned(std::uint32_t value) {
-    return plan(value).planned_offset % item_bytes(plan(value).spec.dtype) == 0;
-  }
+  bool is_aligned(std::uint32_t value) { return plan(value).planned_offset % item_bytes(plan(value).spec.dtype) == 0; }
 
   void place_values() {
     bool view_has_state = false;

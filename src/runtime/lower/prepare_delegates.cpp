@@ -15,10 +15,14 @@ constexpr std::size_t kMaxLoaders = 4;
 
 OpAccess op_access(AccessMode mode) {
   switch (mode) {
-    case AccessMode::None: return OpAccess::None;
-    case AccessMode::Read: return OpAccess::Read;
-    case AccessMode::Write: return OpAccess::Write;
-    case AccessMode::Update: return OpAccess::Update;
+    case AccessMode::None:
+      return OpAccess::None;
+    case AccessMode::Read:
+      return OpAccess::Read;
+    case AccessMode::Write:
+      return OpAccess::Write;
+    case AccessMode::Update:
+      return OpAccess::Update;
   }
   return OpAccess::None;
 }
@@ -59,8 +63,8 @@ Status prepare_one(const LowerInput& input, std::size_t index, std::span<const A
 Status declare_accesses(Schedule& schedule, const Step& step) {
   const DelegatePlan& plan = schedule.delegates[step.target];
   if (plan.output_count > step.arg_count) {
-    return Error{ErrorCode::InvalidProgram, "the call has fewer arguments than the delegate has outputs"}
-        .with_expected("at least " + std::to_string(plan.output_count), std::to_string(step.arg_count));
+    return Error{ErrorCode::InvalidProgram, "the call has fewer arguments than the delegate has outputs"}.with_expected(
+        "at least " + std::to_string(plan.output_count), std::to_string(step.arg_count));
   }
   const std::vector<AccessMode> accesses = plan.delegate->accesses(step.arg_count);
   if (accesses.size() != step.arg_count) {

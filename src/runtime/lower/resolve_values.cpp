@@ -1,6 +1,7 @@
 #include "runtime/lower/lower.h"
 
 #include "base/checked.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,16 +12,9 @@
 namespace tandem::runtime {
 namespace {
 
-template <class T>
-std::string text_of(std::span<const T> numbers) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < numbers.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
-  return text + "]";
-}
-
 std::string describe_tensor(ScalarType dtype, std::span<const std::int64_t> sizes,
                             std::span<const std::uint8_t> dim_order) {
-  return std::string{name_of(dtype)} + text_of(sizes) + ", order " + text_of(dim_order);
+  return std::string{name_of(dtype)} + base::text_of(sizes) + ", order " + base::text_of(dim_order);
 }
 
 /// The bytes of an external constant or of an external initial value; its layout must be the program's exactly.

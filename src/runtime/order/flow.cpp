@@ -136,8 +136,7 @@ Result<ValueSets> find_live_out(const Schedule& schedule, const std::vector<Bloc
           continue;
         }
         for (std::size_t w = 0; w < live_out.words(); ++w) {
-          const std::uint64_t live_in =
-              read_first.row(next)[w] | (live_out.row(next)[w] & ~overwritten.row(next)[w]);
+          const std::uint64_t live_in = read_first.row(next)[w] | (live_out.row(next)[w] & ~overwritten.row(next)[w]);
           const std::uint64_t merged = live_out.row(b)[w] | live_in;
           changed = changed || merged != live_out.row(b)[w];
           live_out.row(b)[w] = merged;

@@ -45,7 +45,8 @@ class ValueSets {
 
 /// What each step does to the definedness of values, and what follows for whole blocks.
 ///
-/// A value is *defined* once a step has written it or made it a view. `inputs` and constants are defined from the start.
+/// A value is *defined* once a step has written it or made it a view. `inputs` and constants are defined from the
+/// start.
 struct Definitions {
   ValueSets must;  ///< Per block, at its entry: defined on every path.
   ValueSets may;   ///< Per block, at its entry: defined on some path.

@@ -61,9 +61,8 @@ class LifetimeCheck {
         if (in_arena_[v] && live_out.has(b, v)) live_.add(v);
       }
       for (std::uint32_t i = blocks[b].end; i-- > blocks[b].begin;) {
-        TANDEM_CHECK_OK(check_step(i, [&](std::uint32_t value) {
-          return definitions.may.has(b, value) || first_write_[value] < i;
-        }));
+        TANDEM_CHECK_OK(check_step(
+            i, [&](std::uint32_t value) { return definitions.may.has(b, value) || first_write_[value] < i; }));
         step_back(schedule_.steps[i]);
       }
     }
@@ -155,12 +154,11 @@ class LifetimeCheck {
     const Step& step = schedule_.steps[index];
     const std::uint32_t buffer = arena_of(schedule_.values[written].roots.front());
     const std::uint32_t memory_id = buffer == kNone ? 0 : schedule_.buffers[buffer].memory_id;
-    const std::string bytes = "bytes [" + std::to_string(begin) + ", " + std::to_string(end) + ") of arena " +
-                              std::to_string(memory_id);
+    const std::string bytes =
+        "bytes [" + std::to_string(begin) + ", " + std::to_string(end) + ") of arena " + std::to_string(memory_id);
     const std::string kept = "value " + std::to_string(other);
     return Error{ErrorCode::OrderViolation, "a step writes bytes that another value still needs"}
-        .with_expected(bytes + " to keep " + kept + " for " +
-                           (same_step ? "the same step" : next_reader(index, other)),
+        .with_expected(bytes + " to keep " + kept + " for " + (same_step ? "the same step" : next_reader(index, other)),
                        describe(schedule_, step) + " writes value " + std::to_string(written) + " there")
         .with_site(site_of(schedule_, step))
         .with_value(static_cast<int>(written));

@@ -9,9 +9,9 @@
 namespace tandem {
 namespace {
 
+using testing::Fixture;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
-using testing::Fixture;
 
 TEST(ModuleTest, LoadsWhenItIsFirstNeeded) {
   const Fixture fixture{"multi"};
@@ -74,9 +74,9 @@ TEST(ModuleTest, AnInputThatIsNotSetAgainKeepsItsValue) {
   const auto mixed = module.forward(second[0]);  // x of case 1, y of case 0
   const auto direct = module.forward({second[0], first[1]});
   ASSERT_TRUE(mixed.ok() && direct.ok());
-  EXPECT_EQ(std::memcmp(mixed->front().tensor().data(), direct->front().tensor().data(),
-                        direct->front().tensor().nbytes()),
-            0);
+  EXPECT_EQ(
+      std::memcmp(mixed->front().tensor().data(), direct->front().tensor().data(), direct->front().tensor().nbytes()),
+      0);
 }
 
 TEST(ModuleTest, KeepsInputsThatThePlanOverlays) {  // the exporter put a result of digits over its input

@@ -131,8 +131,7 @@ TEST(SharedStateTest, ThreadsOnTwoMethodsLoseNoUpdate) {
         const auto loaded = module.method(method);
         ASSERT_TRUE(loaded.ok());
         float one = 1;
-        const std::array<Value, 1> inputs{
-            *Tensor::from_blob(&one, ScalarType::Float, std::array<std::int64_t, 1>{1})};
+        const std::array<Value, 1> inputs{*Tensor::from_blob(&one, ScalarType::Float, std::array<std::int64_t, 1>{1})};
         for (int k = 0; k < kRuns; ++k) ASSERT_TRUE((*loaded)->execute(inputs).ok());
       });
     }

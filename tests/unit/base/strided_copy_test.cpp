@@ -47,13 +47,13 @@ using Widths = ::testing::Types<std::uint8_t, std::uint16_t, std::uint32_t, std:
 TYPED_TEST_SUITE(StridedCopyTest, Widths);
 
 TYPED_TEST(StridedCopyTest, EveryKindOfLayout) {
-  compare<TypeParam>({2, 3, 4}, {12, 4, 1}, {12, 4, 1});      // dense
-  compare<TypeParam>({2, 3, 4}, {12, 4, 1}, {1, 2, 6});       // reversed
+  compare<TypeParam>({2, 3, 4}, {12, 4, 1}, {12, 4, 1});             // dense
+  compare<TypeParam>({2, 3, 4}, {12, 4, 1}, {1, 2, 6});              // reversed
   compare<TypeParam>({2, 3, 4, 5}, {60, 1, 15, 3}, {60, 20, 5, 1});  // to channels-last
-  compare<TypeParam>({4, 5}, {5, 1}, {0, 1});                 // broadcast
-  compare<TypeParam>({3, 4}, {10, 2}, {4, 1});                // gaps
-  compare<TypeParam>({1, 7, 1}, {99, 1, 3}, {5, 2, 7});       // axes of one element
-  compare<TypeParam>({}, {}, {});                             // a scalar
+  compare<TypeParam>({4, 5}, {5, 1}, {0, 1});                        // broadcast
+  compare<TypeParam>({3, 4}, {10, 2}, {4, 1});                       // gaps
+  compare<TypeParam>({1, 7, 1}, {99, 1, 3}, {5, 2, 7});              // axes of one element
+  compare<TypeParam>({}, {}, {});                                    // a scalar
 }
 
 TEST(StridedCopyEdgeTest, SixteenByteElements) {
@@ -68,9 +68,7 @@ TEST(StridedCopyEdgeTest, SixteenByteElements) {
   EXPECT_EQ(to[2].b, 4U);
 }
 
-TEST(StridedCopyEdgeTest, NothingToCopy) {
-  copy_strided(nullptr, Dims{3, 1}, nullptr, Dims{3, 1}, Dims{0, 3}, 4);
-}
+TEST(StridedCopyEdgeTest, NothingToCopy) { copy_strided(nullptr, Dims{3, 1}, nullptr, Dims{3, 1}, Dims{0, 3}, 4); }
 
 TEST(SameLayoutTest, IgnoresAxesOfOneElement) {
   EXPECT_TRUE(same_layout(Dims{1, 3}, Dims{3, 1}, Dims{99, 1}));

@@ -9,9 +9,9 @@
 namespace tandem {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::floats;
 using testing::FunctionBackend;
+using ::testing::HasSubstr;
 using testing::MethodBuilder;
 using testing::TestRun;
 
@@ -86,8 +86,8 @@ TEST(EagerTest, ConditionTensorHoldsOnlyIfAllElementsDo) {
   b.delegate("Add10", {x, c}).move(c, merged);
   TestRun run{b};
   ASSERT_TRUE(run.loaded().ok()) << run.loaded().error().to_string();
-  for (const auto& [flags, expected] : {std::pair{std::array<bool, 2>{true, true}, 1.F},
-                                        std::pair{std::array<bool, 2>{true, false}, 10.F}}) {
+  for (const auto& [flags, expected] :
+       {std::pair{std::array<bool, 2>{true, true}, 1.F}, std::pair{std::array<bool, 2>{true, false}, 10.F}}) {
     std::array<bool, 2> copy = flags;
     const auto tensor = Tensor::from_blob(copy.data(), ScalarType::Bool, std::array<std::int64_t, 1>{2});
     ASSERT_TRUE(tensor.ok());

@@ -12,9 +12,9 @@
 namespace tandem {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::floats;
 using testing::FunctionBackend;
+using ::testing::HasSubstr;
 using testing::MethodBuilder;
 using testing::TestRun;
 
@@ -56,9 +56,7 @@ class InputsTest : public ::testing::Test {
   std::vector<Value> good;
 };
 
-TEST_F(InputsTest, AcceptsWhatTheProgramWants) {
-  EXPECT_EQ(run->floats(good), (std::vector<float>{2, 3, 4, 5, 6, 7}));
-}
+TEST_F(InputsTest, AcceptsWhatTheProgramWants) { EXPECT_EQ(run->floats(good), (std::vector<float>{2, 3, 4, 5, 6, 7})); }
 
 TEST_F(InputsTest, WrongCountSaysBothCounts) {
   const auto result = run->run({good[0]});

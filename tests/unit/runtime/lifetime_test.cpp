@@ -7,8 +7,8 @@
 namespace tandem {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::FunctionBackend;
+using ::testing::HasSubstr;
 using testing::MethodBuilder;
 
 class LifetimeTest : public ::testing::Test {

@@ -95,8 +95,9 @@ TEST_F(MemoryTest, ValuePlannedBetweenElementsGetsItsOwnPlace) {
 }
 
 TEST_F(MemoryTest, MisalignedConstantIsRead) {
-  alignas(4) static constexpr std::array<std::byte, 9> kBytes{std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0x80}, std::byte{0x3f},
-                                               std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0x40}};
+  alignas(4) static constexpr std::array<std::byte, 9> kBytes{std::byte{0},    std::byte{0},    std::byte{0},
+                                                              std::byte{0x80}, std::byte{0x3f}, std::byte{0},
+                                                              std::byte{0},    std::byte{0},    std::byte{0x40}};
   const auto c = b.constant({0, 0});
   auto& constant = std::get<format::Tensor>(b.method().values[static_cast<std::size_t>(c)]);
   constant.data = std::span{kBytes}.subspan(1);

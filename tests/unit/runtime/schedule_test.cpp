@@ -16,7 +16,12 @@ TEST(ScheduleTest, DescribesItsStepsByWhatTheyCall) {
   const auto x = b.tensor({4}, 0);
   const auto y = b.tensor({4}, 64);
   const auto yes = b.flag(true);
-  b.inputs({x}).outputs({y}).kernel("aten::relu.out", {x, y, y}).next_chain().delegate("F", {x, y}).jump_if_false(yes, 2);
+  b.inputs({x})
+      .outputs({y})
+      .kernel("aten::relu.out", {x, y, y})
+      .next_chain()
+      .delegate("F", {x, y})
+      .jump_if_false(yes, 2);
   const auto lowered = b.lower();
   ASSERT_TRUE(lowered.ok()) << lowered.error().to_string();
   const runtime::Schedule& schedule = **lowered;

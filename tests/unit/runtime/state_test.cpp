@@ -20,13 +20,14 @@ using testing::TestRun;
 /// y = x + state; state = y.
 void accumulate(MethodBuilder& b, std::int32_t state) {
   ASSERT_TRUE(b.backends
-                  .register_backend("Sum", std::make_shared<FunctionBackend>(1,
-                                                                             [](EnqueueArgs& args) -> Status {
-                                                                               const auto* x = testing::floats_of(*args.arguments[0]);
-                                                                               const auto* s = testing::floats_of(*args.arguments[1]);
-                                                                               *testing::floats_of(*args.arguments[2]) = *x + *s;
-                                                                               return {};
-                                                                             }))
+                  .register_backend(
+                      "Sum", std::make_shared<FunctionBackend>(1,
+                                                               [](EnqueueArgs& args) -> Status {
+                                                                 const auto* x = testing::floats_of(*args.arguments[0]);
+                                                                 const auto* s = testing::floats_of(*args.arguments[1]);
+                                                                 *testing::floats_of(*args.arguments[2]) = *x + *s;
+                                                                 return {};
+                                                               }))
                   .ok());
   const auto x = b.tensor({1}, 128);
   const auto y = b.tensor({1}, 192);
