@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # Shared by the scripts: sourced, never run.
 
+export LC_ALL=C.UTF-8  # a point in numbers, whatever the user's language
+
 step() { printf '\n== %s\n' "$*"; }
 note() { printf '   %s\n' "$*"; }
 fail() {

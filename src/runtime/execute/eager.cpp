@@ -36,13 +36,14 @@ Status bind(BoundDelegate& call) {
 
 /// Lands a result that the delegate left elsewhere, or with another size, in the planned value.
 Status land(const OutputResult& result, Argument& output) {
+  if (output.kind == Argument::Kind::None) return {};  // the program does not use it
   if (result.kind == OutputResult::Kind::Number) {
     switch (output.kind) {
       case Argument::Kind::Int:
         output.integer = result.number;
         return {};
       case Argument::Kind::Double:
-        output.number = static_cast<double>(result.number);
+        output.number = result.real;
         return {};
       case Argument::Kind::Bool:
         output.flag = result.number != 0;

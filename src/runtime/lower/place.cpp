@@ -68,12 +68,14 @@ class Placer {
     return {};
   }
 
-  /// States are the planned values that the file initialises, and those that a run may read before it wrote them.
+  /// States are the planned values that the file names or initialises (its mutable buffers: another method may read
+  /// what this one only writes), and those that a run may read before it wrote them.
   Status find_states() {
     is_state_.resize(schedule_.values.size());
     freed_.resize(schedule_.values.size());
     for (std::uint32_t v = 0; v < schedule_.values.size(); ++v) {
-      if (!plan(v).initial.empty() && !is_input_[v]) is_state_[v] = true;
+      const bool named = !plan(v).name.empty() && plan(v).planned_memory_id != 0;
+      if ((named || !plan(v).initial.empty()) && !is_input_[v]) is_state_[v] = true;
     }
     const std::vector<Block> blocks = find_blocks(schedule_);
     TANDEM_TRY(const Definitions definitions, find_definitions(schedule_, blocks));

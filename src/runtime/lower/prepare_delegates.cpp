@@ -76,7 +76,7 @@ Status declare_accesses(Schedule& schedule, const Step& step) {
     const Argument::Kind kind = schedule.stored[value].kind;
     const bool output = i >= step.arg_count - plan.output_count;
     const bool number = kind == Argument::Kind::Int || kind == Argument::Kind::Double || kind == Argument::Kind::Bool;
-    if (output && !number && kind != Argument::Kind::Tensor) {
+    if (output && !number && kind != Argument::Kind::Tensor && kind != Argument::Kind::None) {
       return Error{ErrorCode::InvalidProgram, "an output of a delegate is neither a tensor nor a number"}
           .with_argument(static_cast<int>(i))
           .with_value(static_cast<int>(value));

@@ -80,6 +80,16 @@ std::unique_ptr<schema::ExecutionPlanT> accumulate(const char* name, std::uint32
   return plan;
 }
 
+/// buffer = x; y = x.
+std::unique_ptr<schema::ExecutionPlanT> store(const char* name, std::uint32_t memory_id) {
+  std::unique_ptr<schema::ExecutionPlanT> plan = accumulate(name, memory_id);
+  plan->operators[0] = op("aten::clone", "out");
+  plan->chains[0]->instructions[0] = kernel(0, {1, 5, 2, 2});
+  plan->chains[0]->instructions[1] = kernel(1, {0, 1, 4, 0});
+  plan->values.push_back(value(schema::NullT{}));
+  return plan;
+}
+
 testing::FileBytes two_methods(std::uint32_t memory_id) {
   schema::ProgramT program;
   program.execution_plan.push_back(accumulate("first", memory_id));
@@ -106,6 +116,20 @@ TEST(SharedStateTest, MethodsOfOneModuleShareTheSharedArena) {
   EXPECT_EQ(run(module, "first", 1), 8);  // the buffer outlives its methods
   Module other{*program};
   EXPECT_EQ(run(other, "first", 1), 1);
+}
+
+TEST(SharedStateTest, AMethodThatOnlyWritesTheBufferWritesItForTheOthers) {
+  schema::ProgramT both;
+  both.execution_plan.push_back(accumulate("accumulate", 2));
+  both.execution_plan.push_back(store("store", 2));
+  const testing::FileBytes file = testing::pte_file(both);
+  const auto program = Program::from_bytes(file.bytes());
+  ASSERT_TRUE(program.ok()) << program.error().to_string();
+  Module module{*program};
+  EXPECT_EQ(run(module, "store", 5), 5);
+  EXPECT_EQ(run(module, "accumulate", 2), 7);
+  EXPECT_EQ(run(module, "store", 1), 1);
+  EXPECT_EQ(run(module, "accumulate", 2), 3);
 }
 
 TEST(SharedStateTest, OtherArenasAreEveryMethodsOwn) {

@@ -133,6 +133,23 @@ TEST(EagerTest, DelegateNumbersReachLaterSteps) {
   EXPECT_EQ(values->front().to_int(), 6);
 }
 
+TEST(EagerTest, ResultThatNobodyUsesIsDropped) {
+  MethodBuilder b;
+  add_backend(b, "Two", std::make_shared<FunctionBackend>(2, [](EnqueueArgs& args) -> Status {
+                *testing::floats_of(*args.arguments[1]) = 5;
+                args.outputs[1] = {.kind = OutputResult::Kind::View, .dtype = ScalarType::Float};
+                return {};
+              }));
+  const auto y = b.tensor({1}, 64);
+  const auto x = b.tensor({1}, 0);
+  b.method().values.emplace_back(std::monostate{});
+  const auto none = static_cast<std::int32_t>(b.method().values.size() - 1);
+  b.inputs({x}).outputs({y}).delegate("Two", {x, y, none});
+  TestRun run{b};
+  ASSERT_TRUE(run.loaded().ok()) << run.loaded().error().to_string();
+  EXPECT_EQ(run.floats({floats({1}, {0})}), std::vector<float>{5});
+}
+
 TEST(EagerTest, WrongKindOfResultIsNamed) {
   MethodBuilder b;
   add_backend(b, "Liar", std::make_shared<FunctionBackend>(1, [](EnqueueArgs& args) -> Status {
