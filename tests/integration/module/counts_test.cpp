@@ -3,10 +3,13 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +26,8 @@ namespace {
 thread_local bool counting = false;
 thread_local std::size_t allocations = 0;
 thread_local std::size_t allocations_of_libraries = 0;
+thread_local std::array<const void*, 64> locks{};  // mutexes that were locked while counting
+thread_local std::size_t lock_count = 0;
 
 bool is_in(const void* address, std::string_view file) noexcept {
   Dl_info info{};
@@ -81,6 +86,12 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t bytes) noexcep
   *out = __libc_memalign(alignment, bytes);
   return *out == nullptr ? 12 : 0;
 }
+int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  using Lock = int (*)(pthread_mutex_t*);
+  static const Lock kNext = reinterpret_cast<Lock>(::dlsym(RTLD_NEXT, "pthread_mutex_lock"));
+  if (counting && lock_count < locks.size()) locks[lock_count++] = mutex;
+  return kNext(mutex);
+}
 }
 #pragma GCC visibility pop
 
@@ -128,6 +139,34 @@ INSTANTIATE_TEST_SUITE_P(Programs, RunsTest,
                                            "empty", "map_host", "mlp", "mlp_aten", "mlp_unplanned", "nocontig", "plain",
                                            "plain_ops", "portable", "scalars", "split25", "state", "state_host"),
                          [](const auto& parameter) { return std::string{parameter.param}; });
+
+/// The mutexes that one run locks.
+std::set<const void*> locks_of(Method& method, const std::vector<Value>& inputs) {
+  std::vector<Value> outputs(method.meta().outputs.size());
+  EXPECT_TRUE(method.execute_into(inputs, outputs).ok());
+  lock_count = 0;
+  counting = true;
+  const Status ran = method.execute_into(inputs, outputs);
+  counting = false;
+  EXPECT_TRUE(ran.ok());
+  const std::span<const void* const> locked{locks.data(), lock_count};
+  return std::set<const void*>(locked.begin(), locked.end());
+}
+
+TEST(CountsTest, MethodsShareNoLock) {
+  const Fixture first{"split25"};
+  const Fixture second{"split25"};
+  Module one{first.program(), first.data_files()};
+  Module two{second.program(), second.data_files()};
+  const auto a = one.method("forward");
+  const auto b = two.method("forward");
+  ASSERT_TRUE(a.ok() && b.ok());
+  const std::set<const void*> of_a = locks_of(**a, first.inputs("forward", 0));
+  const std::set<const void*> of_b = locks_of(**b, second.inputs("forward", 0));
+  EXPECT_EQ(of_a.size(), 1U);  // the method's own; 0 would mean that the counter does not count
+  EXPECT_EQ(of_b.size(), 1U);
+  EXPECT_NE(of_a, of_b);
+}
 
 TEST(CountsTest, ShapesSeenBeforeAllocateNothing) {
   const Fixture fixture{"dynamic"};
