@@ -1,8 +1,9 @@
 # cmake -DBUILD=... -DCONFIG=... -DCONSUMER=... -DWORK=... -DFIXTURE=... -DCOMPILER=... -DGENERATOR=... -P package_test.cmake
+# Runs a command; its standard output is in `output`.
 function(run_step what)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
   if(NOT status EQUAL 0)
-    message(FATAL_ERROR "${what} failed (${status}):\n${output}")
+    message(FATAL_ERROR "${what} failed (${status}):\n${output}${errors}")
   endif()
   set(output "${output}" PARENT_SCOPE)
 endfunction()

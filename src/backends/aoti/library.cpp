@@ -211,8 +211,11 @@ struct Cache {
 std::shared_ptr<CacheEntry> cache_entry(CacheKey key) {
   static auto* cache = new Cache;  // never destroyed: programs may be closed while the process ends
   const std::scoped_lock lock{cache->mutex};
-  std::erase_if(cache->entries,
-                [](const auto& item) { return item.second.use_count() == 1 && item.second->library.expired(); });
+  std::erase_if(cache->entries, [](const auto& item) {
+    if (item.second.use_count() != 1) return false;
+    const std::scoped_lock last_user{item.second->mutex};  // free by now; orders what its last user wrote before us
+    return item.second->library.expired();
+  });
   auto& entry = cache->entries[std::move(key)];
   if (entry == nullptr) entry = std::make_shared<CacheEntry>();
   return entry;

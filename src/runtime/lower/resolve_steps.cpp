@@ -117,7 +117,32 @@ class StepResolver {
       if (mode == OpAccess::Result) mark_reset(call.args[i]);
       if (mode == OpAccess::Alias) mark_reset(call.args[i]);
     }
+    TANDEM_CHECK_OK(check_return(call, op));
     return op.accept(specs);
+  }
+
+  /// The wire repeats outputs as the return value; operators write them once, so the two must be the same.
+  Status check_return(const format::KernelCall& call, const Operator& op) const {
+    std::vector<const Argument*> written;
+    const auto tensors_of = [this](std::int32_t value) {
+      const Argument& argument = schedule_.stored[static_cast<std::size_t>(value)];
+      return argument.is_tensor() ? std::vector<const Argument*>{&argument}
+                                  : std::vector<const Argument*>{argument.items.begin(), argument.items.end()};
+    };
+    for (std::size_t i = 0; i < call.args.size(); ++i) {
+      const auto mode = static_cast<OpAccess>(op.accesses[i]);
+      if (writes(mode)) {
+        for (const Argument* tensor : tensors_of(call.args[i])) written.push_back(tensor);
+      }
+      if (mode != OpAccess::Return) continue;
+      for (const Argument* tensor : tensors_of(call.args[i])) {
+        if (std::find(written.begin(), written.end(), tensor) != written.end()) continue;
+        return Error{ErrorCode::InvalidProgram, "the return value is not the output"}
+            .with_argument(static_cast<int>(i))
+            .with_value(call.args[i]);
+      }
+    }
+    return {};
   }
 
   Status add(const format::DelegateCall& call) {

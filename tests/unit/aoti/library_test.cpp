@@ -107,6 +107,16 @@ TEST_P(UnloadTest, ClosingUnmapsThoughAThreadThatCalledItLives) {
 INSTANTIATE_TEST_SUITE_P(Library, UnloadTest, ::testing::Values("stock", "scaled", "nodelete", "initialiser"),
                          [](const auto& name) { return std::string{name.param}; });
 
+TEST(Library, ClosingDestroysItsStaticAndThreadLocalObjects) {
+  const std::size_t before = HandlePool::shared().live();
+  {
+    const auto library = open_built("initialiser");
+    ASSERT_TRUE(library.ok());
+    EXPECT_EQ(HandlePool::shared().live(), before + 2);
+  }
+  EXPECT_EQ(HandlePool::shared().live(), before);
+}
+
 TEST(Library, ReusedDescriptorNumberOpensTheNewBytes) {
   const auto first = open_built("scaled");  // its descriptor is free again, the next one gets the number
   auto second = open_built("results");

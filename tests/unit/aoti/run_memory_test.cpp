@@ -262,6 +262,23 @@ TEST_F(RunMemoryTest, WhatTheLibraryKeepsIsNeverPlanned) {
   for (Storage* storage : kept) storage->drop_reference();
 }
 
+TEST_F(RunMemoryTest, ResultThatTheLibraryKeepsTooIsNeverTheOutputsMemory) {
+  memory_->select({});
+  std::vector<Storage*> kept;
+  const auto body = [&] {
+    Storage* result = allocate(64);
+    result->add_reference();
+    kept.push_back(result);
+    return result;
+  };
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(run(body, target_.data()).ok());
+    drop_output();
+  }
+  EXPECT_NE(kept[1]->data, target_.data());
+  for (Storage* storage : kept) storage->drop_reference();
+}
+
 TEST_F(RunMemoryTest, PlannedMemoryThatIsKeptAfterAllIsAnError) {
   memory_->select({});
   Storage* temporary = nullptr;

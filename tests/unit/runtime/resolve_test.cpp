@@ -67,6 +67,18 @@ TEST(ResolveTest, WrongArgumentCountNamesTheInstruction) {
   EXPECT_EQ(lowered.error().found(), "2");
 }
 
+TEST(ResolveTest, ReturnValueMustBeTheOutput) {
+  MethodBuilder b;
+  const auto x = b.tensor({2}, 0);
+  const auto y = b.tensor({2}, 64);
+  const auto z = b.tensor({2}, 128);
+  b.inputs({x}).outputs({y}).kernel("aten::relu.out", {x, y, z});
+  const auto lowered = b.lower();
+  ASSERT_FALSE(lowered.ok());
+  EXPECT_EQ(lowered.error().code(), ErrorCode::InvalidProgram);
+  EXPECT_EQ(lowered.error().site().value, z);
+}
+
 TEST(ResolveTest, RefusesMoveBetweenKinds) {
   MethodBuilder b;
   const auto x = b.tensor({2}, 0);
