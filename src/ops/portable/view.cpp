@@ -23,12 +23,6 @@ void Shape::erase(std::size_t axis) noexcept {
   --rank_;
 }
 
-std::string text_of(std::span<const std::int64_t> sizes) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
-  return text + "]";
-}
-
 std::int64_t View::numel() const noexcept {
   std::int64_t count = 1;
   for (const std::int64_t size : sizes.span()) count *= size;

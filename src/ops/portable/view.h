@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/text.h"
+
 #include <tandem/argument.h>
 #include <tandem/result.h>
 #include <tandem/tensor.h>
@@ -33,8 +35,7 @@ class Shape {
   std::size_t rank_ = 0;
 };
 
-/// "[2, 3]".
-[[nodiscard]] std::string text_of(std::span<const std::int64_t> sizes);
+using base::text_of;
 
 /// A window on a tensor's elements: plain values, so that shape operators are arithmetic on them.
 ///
