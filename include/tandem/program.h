@@ -18,7 +18,6 @@ namespace tandem {
 
 namespace format {
 struct Program;
-struct Method;
 class DataMap;
 }  // namespace format
 

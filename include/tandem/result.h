@@ -37,6 +37,7 @@ class [[nodiscard]] Result {
   template <class U>
   requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, T> &&
            !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, Result>)
+      // NOLINTNEXTLINE(google-explicit-constructor, bugprone-forwarding-reference-overload): constrained above
       Result(U&& value)
       : state_{std::in_place_index<0>, T(std::forward<U>(value))} {}  // NOLINT
 

@@ -1,4 +1,5 @@
 # cmake -DBUILD=... -DCONFIG=... -DCONSUMER=... -DWORK=... -DFIXTURE=... -DCOMPILER=... -DGENERATOR=... -P package_test.cmake
+
 # Runs a command; its standard output is in `output`.
 function(run_step what)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
