@@ -7,7 +7,8 @@
   build_packages=(
     g++ cmake ninja-build ccache python3 flatbuffers-compiler libflatbuffers-dev libfmt-dev libspdlog-dev
     libcli11-dev nlohmann-json3-dev libopenblas-serial-dev libssl-dev libgtest-dev libgmock-dev libbenchmark-dev)
-  sanitizer_packages=(clang 'libclang-rt-dev|libclang-rt-14-dev')
+  # LeakSanitizer's suppressions go by function names, glibc's too: that takes a symbolizer and glibc's symbols.
+  sanitizer_packages=(clang 'libclang-rt-dev|libclang-rt-14-dev' llvm libc6-dbg)
   lint_packages=(clang-format clang-tidy)
 }
 
