@@ -7,6 +7,7 @@
 #include <tandem/result.h>
 #include <tandem/value.h>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -19,12 +20,25 @@ struct Schedule;
 class StateStore;
 }  // namespace runtime
 
+/// Which stream an execution runs on when neither its options nor a CallerStreamGuard name one.
+enum class StreamPolicy : std::uint8_t {
+  PerThread,  ///< The calling thread's own stream of the device.
+  PerMethod,  ///< A stream that the method owns: independent programs overlap.
+  /// A stream per delegate and nothing that orders them: shows what goes wrong without Tandem. Loading refuses it
+  /// where it can change results, unless `MethodOptions::allow_races` is set.
+  PerDelegate,
+};
+/// "per-thread", "per-method", "per-delegate".
+[[nodiscard]] TANDEM_EXPORT std::string_view name_of(StreamPolicy policy) noexcept;
+
 /// Choices fixed for the life of a Method.
 struct MethodOptions {
   DeviceId device{};                                       ///< Where it runs.
   const BackendRegistry* backends = nullptr;               ///< Null: BackendRegistry::global().
   const LoadBackendOptionsMap* backend_options = nullptr;  ///< Read during load only.
   bool allow_native_code = true;  ///< False refuses programs with delegates: their code runs in this process.
+  StreamPolicy streams = StreamPolicy::PerThread;
+  bool allow_races = false;  ///< Loads what the order check refuses, for demonstrations. Results are then arbitrary.
   /// Mutable buffers that methods share; null gives the method its own. Module passes its own to all its methods.
   std::shared_ptr<runtime::StateStore> states{};
 };

@@ -96,6 +96,27 @@ struct StatePlan {
   bool shared = false;  ///< With other methods that plan it at the same place of a shared arena.
 };
 
+/// Which stream each step runs on, and what orders steps on different streams.
+struct StreamPlan {
+  /// Something that happens before a step, in the order of the list.
+  struct Sync {
+    enum class Kind : std::uint8_t {
+      Record,  ///< `event` marks the point of `stream` after all its steps so far.
+      Wait,    ///< What follows on `stream` waits for the point that `event` marked last.
+      Join,    ///< The host waits until every stream has passed all its steps so far.
+    };
+    Kind kind = Kind::Join;
+    std::uint32_t step = 0;    ///< Before this step is enqueued; the number of steps: at the end.
+    std::uint32_t stream = 0;  ///< Not for Join.
+    std::uint32_t event = 0;   ///< Not for Join.
+  };
+
+  std::uint32_t streams = 1;  ///< Stream 0 is the execution's own.
+  std::uint32_t events = 0;
+  std::vector<std::uint32_t> stream_of{};  ///< By step; kNone: at once, on the thread that enqueues.
+  std::vector<Sync> syncs{};               ///< By step, ascending.
+};
+
 struct Schedule {
   std::string_view method{};
   DeviceId device{};
@@ -113,6 +134,7 @@ struct Schedule {
   std::vector<std::uint32_t> args{};  ///< Values.
   std::vector<OpAccess> modes{};      ///< How the step touches each of `args`.
   std::vector<Access> accesses{};
+  StreamPlan streams{};
   std::vector<std::vector<std::byte>> owned_bytes{};  ///< Constants that the file does not align.
 
   Schedule() = default;

@@ -1,6 +1,7 @@
 #include "runtime/lower/lower.h"
 
 #include "runtime/order/lifetime.h"
+#include "runtime/order/order_check.h"
 
 namespace tandem::runtime {
 
@@ -15,7 +16,9 @@ Result<std::unique_ptr<Schedule>> lower(const LowerInput& input) {
   TANDEM_CHECK_OK(place(input, *schedule));
   TANDEM_CHECK_OK(plan_memory(*schedule));
   collect_accesses(*schedule);
+  schedule->streams = plan_streams(*schedule, input.stream_policy);
   TANDEM_CHECK_OK(check_lifetimes(*schedule));
+  if (!input.allow_races) TANDEM_CHECK_OK(check_order(*schedule));
   return schedule;
 }
 

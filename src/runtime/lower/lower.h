@@ -5,6 +5,7 @@
 #include "runtime/schedule.h"
 
 #include <tandem/backend.h>
+#include <tandem/method.h>
 #include <tandem/options.h>
 #include <tandem/result.h>
 
@@ -23,9 +24,11 @@ struct LowerInput {
   const LoadBackendOptionsMap* backend_options = nullptr;
   DeviceId device{};
   bool allow_native_code = true;
+  StreamPolicy stream_policy = StreamPolicy::PerThread;
+  bool allow_races = false;  ///< Do not refuse what the order check finds.
 };
 
-/// Turns a method of a verified file into a schedule: resolve, place, plan memory, check lifetimes.
+/// Turns a method of a verified file into a schedule: resolve, place, plan memory and streams, check.
 ///
 /// Errors: as Method::load.
 [[nodiscard]] Result<std::unique_ptr<Schedule>> lower(const LowerInput& input);
@@ -49,5 +52,8 @@ void find_roots(Schedule& schedule);
 [[nodiscard]] Status plan_memory(Schedule& schedule);
 /// Fills Step::accesses from arguments, modes, roots and places.
 void collect_accesses(Schedule& schedule);
+/// The streams of a policy. PerThread and PerMethod put every step on the execution's stream; PerDelegate gives each
+/// delegate a stream of its own and orders nothing but by the joins before steps that run on the host.
+[[nodiscard]] StreamPlan plan_streams(const Schedule& schedule, StreamPolicy policy);
 
 }  // namespace tandem::runtime
