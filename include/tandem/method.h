@@ -5,18 +5,23 @@
 #include <tandem/options.h>
 #include <tandem/program.h>
 #include <tandem/result.h>
+#include <tandem/stream.h>
 #include <tandem/value.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tandem {
 
 namespace runtime {
 struct Schedule;
+class State;
 class StateStore;
 }  // namespace runtime
 
@@ -41,46 +46,127 @@ struct MethodOptions {
   bool allow_races = false;  ///< Loads what the order check refuses, for demonstrations. Results are then arbitrary.
   /// Mutable buffers that methods share; null gives the method its own. Module passes its own to all its methods.
   std::shared_ptr<runtime::StateStore> states{};
+  /// Executions of this method that may be under way next to each other, each with memory of its own; weights exist
+  /// once. Executions on one state take turns all the same.
+  std::uint32_t instances = 1;
+  std::uint32_t max_in_flight = 2;  ///< Executions that may be enqueued per instance before the next call waits.
+  /// Host only: streams that the method chooses or makes come from it.
+  std::shared_ptr<SeededScheduler> scheduler{};
 };
+
+/// Mutable buffers of one method that outlive an execution (KV caches, counters), and what its delegates keep.
+///
+/// Lifetime: shares the method's program.
+/// Thread-safety: everything may be called from any thread; executions on one state are ordered one after the other.
+class TANDEM_EXPORT State {
+ public:
+  explicit State(std::shared_ptr<runtime::State> impl) noexcept : impl_{std::move(impl)} {}
+
+  /// Back to the initial bytes. Blocks until executions on it are over. Also resets what other methods share with it.
+  /// Errors: OutOfMemory; InvalidState, called by work on a stream; what the delegates say.
+  [[nodiscard]] Status reset();
+  /// Whether an execution failed after it may have changed the state: executions on it are refused until reset().
+  [[nodiscard]] bool is_indeterminate() const noexcept;
+
+  [[nodiscard]] const std::shared_ptr<runtime::State>& impl() const noexcept { return impl_; }
+
+ private:
+  std::shared_ptr<runtime::State> impl_;
+};
+
+/// Runs a job some time later, on another thread. It may not drop the job: an execution whose job is dropped fails.
+using Executor = std::function<void(std::function<void()> job)>;
 
 struct ExecuteOptions {
   /// Where outputs go: empty, or one entry per output; an undefined tensor means "Tandem's choice".
   /// Shapes: the output's dtype and rank; either dense in the planned layout with at least the output's upper bound of
   ///   bytes, or of exactly the sizes that the run produces, with any strides.
   std::span<const Tensor> outputs{};
+  /// Where to run; else the CallerStreamGuard's stream, else what MethodOptions::streams says.
+  std::optional<StreamRef> stream{};
+  /// The execution starts after these.
+  std::span<const Event> inputs_ready{};
+  /// The state to run on; null: the method's own.
+  std::shared_ptr<State> state{};
+  /// When `max_in_flight` executions are enqueued: wait for one of them, or return Busy.
+  bool wait_if_busy = true;
+  /// execute_async() only: runs what the stream cannot run by itself.
+  Executor executor{};
+};
+
+/// An execution that was enqueued. Dropping it changes nothing for the execution.
+///
+/// Thread-safety: everything may be called from any thread.
+class TANDEM_EXPORT Execution {
+ public:
+  /// What the running side and the handles share; defined by the implementation.
+  struct Shared;
+  explicit Execution(std::shared_ptr<Shared> shared) noexcept : shared_{std::move(shared)} {}
+
+  /// Passes when the execution is over; its synchronize() returns the execution's error.
+  [[nodiscard]] const Event& done() const noexcept;
+  /// One entry per output, at once: tensors whose bytes, and sizes where they depend on the inputs, are there when
+  /// done() has passed. Other outputs, and all of an execution that waits for an Executor, are None here.
+  [[nodiscard]] std::span<const Value> outputs() const noexcept;
+  /// Blocks until done() has passed, then returns all outputs.
+  /// Errors: as Method::execute(), for this execution.
+  [[nodiscard]] Result<std::vector<Value>> get() const;
+
+ private:
+  std::shared_ptr<Shared> shared_;
 };
 
 /// One method of a Program, placed on a device and ready to run many times.
 ///
 /// Lifetime: shares its Program; owns its delegates, memory and states.
-/// Thread-safety: any thread may call execute(); runs of one method are ordered one after the other.
+/// Thread-safety: any thread may call anything. Executions on one instance or one state happen one after the other, in
+///   the order of the calls, on whatever streams they are; the host does not wait for that.
 class TANDEM_EXPORT Method {
  public:
   /// Resolves every operator and delegate, prepares the delegates, plans the memory and checks the plan. Blocks.
   ///
   /// Errors: MethodNotFound; OperatorMissing and BackendMissing, naming all that are missing at once; NotFound
   ///   (a data key); IncompatibleDelegate; NotSupported; OrderViolation (a step reads bytes that a later value has
-  ///   taken); OutOfMemory.
+  ///   taken; with StreamPolicy::PerDelegate also: delegates are not ordered); OutOfMemory; InvalidArgument
+  ///   (`instances` or `max_in_flight` is 0, more instances than a delegate can run at once).
   [[nodiscard]] static Result<std::shared_ptr<Method>> load(std::shared_ptr<const Program> program,
                                                             std::string_view method, const MethodOptions& options = {});
+  /// Blocks until enqueued executions are over.
   ~Method();
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
 
   [[nodiscard]] const MethodMeta& meta() const noexcept;
 
-  /// Runs once and waits for the outputs.
+  /// Runs once. Blocks until the outputs that live on the host are there.
   ///
   /// Shapes: one value per input; tensors have the input's dtype and rank, and at most its bytes; any strides.
-  /// Lifetime: inputs are read during the call only. Outputs belong to the caller until dropped; where the output
+  /// Lifetime: inputs are read until the execution is over. Outputs belong to the caller until dropped; where the
+  /// output
   ///   list names one value twice, both entries share one tensor.
-  /// Errors: InvalidArgument, InvalidType (an input, with index, expected and found; nothing has run then);
-  ///   BackendFailed; any error of an operator, with the instruction. The method stays usable.
+  /// Errors: InvalidArgument, InvalidType (an input, with index, expected and found; a stream, event or state that does
+  ///   not belong here; nothing has run then); InvalidState (the state is indeterminate; a forked child; called by work
+  ///   on a stream); Busy; BackendFailed; any error of an operator, with the instruction. The method stays usable.
   [[nodiscard]] Result<std::vector<Value>> execute(std::span<const Value> inputs, const ExecuteOptions& options = {});
   /// The same into a caller's array: no allocation once shapes have been seen and earlier outputs were dropped.
   /// Errors: as above; InvalidArgument, `outputs` has the wrong length.
   [[nodiscard]] Status execute_into(std::span<const Value> inputs, std::span<Value> outputs,
                                     const ExecuteOptions& options = {});
+
+  /// Enqueues once and returns at once. Where the stream runs everything inline (the host's per-thread stream), the
+  /// execution is over when the call returns, unless there is an executor.
+  ///
+  /// Lifetime: the tensors of `inputs` and `options.outputs` are kept; memory of the caller's under them stays valid,
+  ///   and inputs unchanged, until `done` has passed. A tensor may be dropped while it is in use.
+  /// Errors: as execute(), if nothing was enqueued; WouldBlock, a step needs the host and there is no executor
+  ///   (MethodMeta::is_fully_async()). Later ones are those of `done`.
+  [[nodiscard]] Result<Execution> execute_async(std::span<const Value> inputs, const ExecuteOptions& options = {});
+
+  /// A further state, at its initial bytes. Null if the method keeps nothing from one execution to the next.
+  /// Errors: OutOfMemory; what the delegates say.
+  [[nodiscard]] Result<std::shared_ptr<State>> new_state();
+  /// The method's own state; null if it keeps nothing.
+  [[nodiscard]] std::shared_ptr<State> state() const noexcept;
 
   /// What happens in a run, for tools; defined in src/runtime.
   [[nodiscard]] const runtime::Schedule& schedule() const noexcept;

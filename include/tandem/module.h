@@ -59,6 +59,10 @@ class TANDEM_EXPORT Module {
   /// The loaded method; loads it if necessary. Errors: as Method::load.
   [[nodiscard]] Result<std::shared_ptr<Method>> method(const std::string& method);
 
+  /// Back to the initial bytes of the method's mutable buffers. Blocks; nothing happens if it has none.
+  /// Errors: as State::reset(); as load_method().
+  [[nodiscard]] Status reset_state(const std::string& method = "forward");
+
   /// Sets inputs 0..k-1, keeps the others as they were set before, runs, returns all outputs.
   ///
   /// Errors: InvalidState, an input was never set; InvalidArgument, more values than inputs; as Method::execute.

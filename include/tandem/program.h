@@ -50,7 +50,11 @@ struct MethodMeta {
   std::vector<DeviceId> arena_devices{};
   std::size_t instruction_count = 0;
   std::size_t delegate_count = 0;
+  bool fully_async = false;  ///< See is_fully_async().
 
+  /// Whether execute_async() needs no executor: no step or jump on the host waits for work on the device. Known once
+  /// the method is loaded (Method::meta()); false before.
+  [[nodiscard]] bool is_fully_async() const noexcept { return fully_async; }
   [[nodiscard]] bool uses_backend(std::string_view id) const noexcept {
     for (const std::string& backend : backends) {
       if (backend == id) return true;

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <tandem/device.h>
+#include <tandem/event.h>
 #include <tandem/export.h>
 #include <tandem/result.h>
 #include <tandem/scalar_type.h>
+#include <tandem/stream_ref.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -62,6 +64,14 @@ class TANDEM_EXPORT Tensor {
   }
   /// Whether the elements lie in row-major order without gaps.
   [[nodiscard]] bool is_contiguous() const noexcept;
+
+  /// Announces that what is enqueued on `stream` so far still uses the bytes, though the handle may be dropped now:
+  /// they are neither written by a later execution nor given back before that is done (they are given back when
+  /// another tensor goes after that).
+  /// Errors: OutOfMemory; DeviceFault.
+  [[nodiscard]] Status record_use(StreamRef stream) const;
+  /// The same with an event of the caller's, recorded after the use.
+  void release_after(const Event& event) const;
 
   /// Shared state of the handles; defined by the implementation.
   struct Impl;

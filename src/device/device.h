@@ -39,7 +39,7 @@ class Buffer {
 
 /// One processor with its memory.
 ///
-/// Lifetime: devices live as long as the process.
+/// Lifetime: a device outlives its streams and the methods on it; the real ones live as long as the process.
 /// Thread-safety: every member may be called from any thread.
 class Device {
  public:
@@ -50,9 +50,9 @@ class Device {
   [[nodiscard]] virtual Result<Buffer> allocate(std::size_t bytes) = 0;
   /// The calling thread's own stream.
   [[nodiscard]] virtual Stream& thread_stream() noexcept = 0;
-  /// An event that was not recorded yet.
-  /// Errors: OutOfMemory.
-  [[nodiscard]] virtual Result<std::unique_ptr<Event>> make_event() = 0;
+  /// A further stream, independent of all others.
+  /// Errors: OutOfMemory, also where the system has no further thread.
+  [[nodiscard]] virtual Result<std::unique_ptr<Stream>> make_stream() = 0;
 
  private:
   friend class Buffer;

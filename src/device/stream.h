@@ -1,6 +1,9 @@
 #pragma once
 
+#include "device/event.h"
+
 #include <tandem/device.h>
+#include <tandem/event.h>
 #include <tandem/result.h>
 
 #include <cstddef>
@@ -15,39 +18,46 @@ struct StreamId {
   friend bool operator==(const StreamId&, const StreamId&) = default;
 };
 
-/// A point in a stream that other streams and the host can wait for. Untimed.
-///
-/// Thread-safety: is_done() and synchronize() from any thread; recording needs outside locking.
-class Event {
- public:
-  virtual ~Event() = default;
-  /// True for an event that was never recorded, as on CUDA.
-  [[nodiscard]] virtual Result<bool> is_done() const = 0;
-  /// Blocks until the recorded point has passed.
-  [[nodiscard]] virtual Status synchronize() const = 0;
-};
-
 /// Work in order on one device.
 ///
-/// Thread-safety: one thread at a time per stream.
+/// Thread-safety: any thread; what several threads enqueue comes in some order.
 class Stream {
  public:
-  /// A piece of host work: `function(data, index)`.
-  using Work = Status (*)(void* data, std::uint32_t index);
+  /// A piece of host work, `function(data, index)`. True asks to be called again: there is more.
+  using Work = bool (*)(void* data, std::uint32_t index) noexcept;
 
+  Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  /// Blocks until the stream's work is done.
   virtual ~Stream() = default;
+
   [[nodiscard]] virtual StreamId id() const noexcept = 0;
-  /// Runs `work` after everything before it. On an inline stream it has run when this returns, and its status is this
-  /// call's; on others the status is the enqueueing's, and `data` stays valid until the stream has passed.
+  /// Whether submit() runs the work itself, so that it is done when the call returns.
+  [[nodiscard]] virtual bool is_inline() const noexcept { return false; }
+  /// Whether work should ask to be called again after each of its steps, so that other streams' may come between.
+  [[nodiscard]] virtual bool interleaves() const noexcept { return false; }
+  /// Whether the calling thread may wait for this stream. Errors: InvalidState, it runs a stream's work.
+  [[nodiscard]] virtual Status may_wait() const { return {}; }
+  /// The stream for what a piece of this stream's work enqueues as a part of itself.
+  [[nodiscard]] virtual Stream& within_work() noexcept { return *this; }
+  /// Runs `work` after everything before it. `data` stays valid until the stream has passed.
+  /// Errors: NotSupported, the stream runs no host work.
   [[nodiscard]] virtual Status submit(Work work, void* data, std::uint32_t index) = 0;
   /// Moves bytes in stream order; both ranges stay valid until the stream has passed.
   [[nodiscard]] virtual Status copy(void* to, const void* from, std::size_t bytes) = 0;
   /// Marks the point after everything so far. Errors: InvalidArgument, an event of another device.
   [[nodiscard]] virtual Status record(Event& event) = 0;
-  /// Orders what follows after the event's recorded point. Errors: InvalidArgument, an event of another device.
+  /// Orders what follows after the point that the event marks now; recording it again changes nothing. An event that
+  /// was never recorded orders nothing. Errors: InvalidArgument, an event of another device.
   [[nodiscard]] virtual Status wait(const Event& event) = 0;
   /// Blocks until everything so far is done.
+  /// Errors: InvalidState, called by work on a stream; the first failure that was reported since the last call.
   [[nodiscard]] virtual Status synchronize() = 0;
+  /// Keeps a failure of host work for the next synchronize(); a good status changes nothing.
+  virtual void report(Status status) noexcept { ignore(status, "a stream that runs no host work"); }
+  /// An event of the stream's device that was not recorded yet. Errors: OutOfMemory.
+  [[nodiscard]] virtual Result<tandem::Event> make_event() = 0;
 };
 
 }  // namespace tandem::device

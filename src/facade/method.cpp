@@ -1,60 +1,39 @@
 #include <tandem/method.h>
 
-#include "device/host/host_device.h"
+#include "base/fork.h"
+#include "facade/devices.h"
 #include "facade/method_meta.h"
-#include "runtime/bind/instance.h"
-#include "runtime/execute/eager.h"
-#include "runtime/execute/inputs.h"
-#include "runtime/execute/outputs.h"
+#include "runtime/execute/dispatcher.h"
 #include "runtime/lower/lower.h"
 #include "runtime/state.h"
 
-#include <mutex>
 #include <utility>
 
 namespace tandem {
 
 struct Method::Impl {
-  std::shared_ptr<const Program> program;
   MethodMeta meta;
-  std::unique_ptr<const runtime::Schedule> schedule;
-  runtime::MethodStates states;
-  std::unique_ptr<runtime::Instance> instance;
-  std::unique_ptr<runtime::Outputs> outputs;
-  std::mutex mutex;  // one execution at a time
-
-  Status run(std::span<const Value> inputs, std::span<Value> values, std::span<const Tensor> bound) {
-    std::unique_lock<std::mutex> shared_states;
-    if (states.shared != nullptr) shared_states = std::unique_lock{states.shared->run_mutex()};
-    instance->reset_values();
-    Status status = outputs->begin(*instance, bound);
-    if (status.ok()) {
-      status = runtime::set_inputs(
-          *instance, inputs, [this](const void* data, std::size_t bytes) { return outputs->writes_to(data, bytes); });
-    }
-    if (status.ok()) {
-      status = runtime::run_steps(*instance, StreamRef{device::HostDevice::instance().thread_stream()});
-    }
-    if (!status.ok()) {
-      outputs->abandon();
-      return status;
-    }
-    return outputs->collect(*instance, bound, values);
-  }
+  std::shared_ptr<const runtime::Schedule> schedule;  // keeps the program
+  device::Device* device = nullptr;
+  std::shared_ptr<SeededScheduler> scheduler;
+  std::shared_ptr<State> state;
+  std::shared_ptr<runtime::Dispatcher> dispatcher;
 };
 
 Method::Method(std::unique_ptr<Impl> impl) noexcept : impl_{std::move(impl)} {}
-Method::~Method() = default;
+
+Method::~Method() {
+  if (base::is_forked_child()) return;
+  ignore(impl_->dispatcher->wait_until_idle(), "executions under way keep what they need");
+}
 
 Result<std::shared_ptr<Method>> Method::load(std::shared_ptr<const Program> program, std::string_view method,
                                              const MethodOptions& options) {
-  if (options.device != DeviceId{}) {
-    return Error{ErrorCode::NotSupported, "this build runs methods on the host only"}
-        .with_expected("host", to_string(options.device))
-        .with_device(to_string(options.device));
-  }
+  TANDEM_CHECK_OK(base::refuse_forked_child());
+  base::watch_forks();
+  TANDEM_TRY(device::Device * device, facade::find_device(options.device));
+  if (options.scheduler != nullptr) device = &options.scheduler->device();
   TANDEM_TRY(const format::Method* const found, facade::find_method(*program, method));
-  device::Device& device = device::HostDevice::instance();
   auto impl = std::make_unique<Impl>();
   impl->meta = facade::describe_method(*found);
   const BackendRegistry& backends = options.backends != nullptr ? *options.backends : BackendRegistry::global();
@@ -66,19 +45,27 @@ Result<std::shared_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
                                   .backends = backends,
                                   .backend_options = options.backend_options,
                                   .device = options.device,
-                                  .allow_native_code = options.allow_native_code};
+                                  .allow_native_code = options.allow_native_code,
+                                  .stream_policy = options.streams,
+                                  .allow_races = options.allow_races};
   const auto in_file = [&program](Error&& error) { return std::move(error).with_site({.file = program->name()}); };
-  auto schedule = runtime::lower(input);
-  if (!schedule.ok()) return in_file(std::move(schedule).error());
-  impl->schedule = *std::move(schedule);
-  auto states = runtime::MethodStates::create(*impl->schedule, device, options.states);
-  if (!states.ok()) return in_file(std::move(states).error());
-  impl->states = *std::move(states);
-  auto instance = runtime::Instance::create(*impl->schedule, device, impl->states);
-  if (!instance.ok()) return in_file(std::move(instance).error());
-  impl->instance = *std::move(instance);
-  impl->outputs = std::make_unique<runtime::Outputs>(*impl->schedule);
-  impl->program = std::move(program);
+  auto lowered = runtime::lower(input);
+  if (!lowered.ok()) return in_file(std::move(lowered).error());
+  const runtime::Schedule* const schedule = (*lowered).release();
+  impl->schedule.reset(schedule, [program](const runtime::Schedule* owned) { delete owned; });
+  impl->device = device;
+  impl->scheduler = options.scheduler;
+  std::shared_ptr<runtime::State> state;
+  if (runtime::State::is_needed(*schedule)) {
+    auto made = runtime::State::create(impl->schedule, *device, options.states);
+    if (!made.ok()) return in_file(std::move(made).error());
+    state = *std::move(made);
+    impl->state = std::make_shared<State>(state);
+  }
+  auto dispatcher = runtime::Dispatcher::create(impl->schedule, *device, std::move(state), options);
+  if (!dispatcher.ok()) return in_file(std::move(dispatcher).error());
+  impl->dispatcher = *std::move(dispatcher);
+  impl->meta.fully_async = impl->dispatcher->is_fully_async();
   return std::shared_ptr<Method>{new Method{std::move(impl)}};
 }
 
@@ -98,10 +85,20 @@ Status Method::execute_into(std::span<const Value> inputs, std::span<Value> outp
         .with_expected(std::to_string(schedule.outputs.size()), std::to_string(outputs.size()))
         .with_method(std::string{schedule.method});
   }
-  TANDEM_CHECK_OK(runtime::check_inputs(schedule, inputs));
-  TANDEM_CHECK_OK(runtime::Outputs::check_bound(schedule, options.outputs));
-  const std::scoped_lock lock{impl_->mutex};
-  return impl_->run(inputs, outputs, options.outputs);
+  return impl_->dispatcher->execute(inputs, outputs, options);
 }
+
+Result<Execution> Method::execute_async(std::span<const Value> inputs, const ExecuteOptions& options) {
+  return impl_->dispatcher->execute_async(inputs, options);
+}
+
+Result<std::shared_ptr<State>> Method::new_state() {
+  TANDEM_CHECK_OK(base::refuse_forked_child());
+  if (impl_->state == nullptr) return std::shared_ptr<State>{};
+  TANDEM_TRY(auto state, runtime::State::create(impl_->schedule, *impl_->device, nullptr));
+  return std::make_shared<State>(std::move(state));
+}
+
+std::shared_ptr<State> Method::state() const noexcept { return impl_->state; }
 
 }  // namespace tandem

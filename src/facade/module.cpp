@@ -1,7 +1,7 @@
 #include <tandem/module.h>
 
 #include "base/strided_copy.h"
-#include "base/tensor_impl.h"
+#include "device/tensor_impl.h"
 #include "runtime/execute/inputs.h"
 #include "runtime/execute/outputs.h"
 #include "runtime/schedule.h"
@@ -172,6 +172,12 @@ bool Module::is_method_loaded(const std::string& method) const {
 Result<std::shared_ptr<Method>> Module::method(const std::string& method) {
   TANDEM_TRY(const auto loaded, impl_->obtain(method));
   return loaded->method;
+}
+
+Status Module::reset_state(const std::string& method) {
+  TANDEM_TRY(const auto loaded, impl_->obtain(method));
+  const std::shared_ptr<State> state = loaded->method->state();
+  return state != nullptr ? state->reset() : Status{};
 }
 
 Result<std::vector<Value>> Module::execute(const std::string& method, const std::vector<Value>& inputs) {

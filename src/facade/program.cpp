@@ -1,5 +1,6 @@
 #include <tandem/program.h>
 
+#include "base/fork.h"
 #include "base/mapped_file.h"
 #include "facade/method_meta.h"
 #include "format/data_map.h"
@@ -60,6 +61,7 @@ Program::~Program() = default;
 
 Result<std::shared_ptr<const Program>> Program::load(const std::filesystem::path& file,
                                                      std::span<const std::filesystem::path> data_files) {
+  TANDEM_CHECK_OK(base::refuse_forked_child());
   auto impl = std::make_unique<Impl>();
   impl->name = file.string();
   TANDEM_TRY(auto mapped, base::MappedFile::open(file));
@@ -79,6 +81,7 @@ Result<std::shared_ptr<const Program>> Program::load(const std::filesystem::path
 Result<std::shared_ptr<const Program>> Program::from_bytes(std::span<const std::byte> bytes,
                                                            std::span<const std::span<const std::byte>> data_files,
                                                            std::string name) {
+  TANDEM_CHECK_OK(base::refuse_forked_child());
   auto impl = std::make_unique<Impl>();
   std::vector<std::string> data_names;
   for (std::size_t i = 0; i < data_files.size(); ++i) data_names.push_back(name + " data " + std::to_string(i));

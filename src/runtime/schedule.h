@@ -76,6 +76,7 @@ struct Step {
   std::uint32_t arg_count = 0;
   std::uint32_t first_access = 0;  ///< Into Schedule::accesses.
   std::uint32_t access_count = 0;
+  bool changes_state = false;  ///< May write something that outlives the execution.
 };
 
 /// An input: how its bytes reach the run.
@@ -88,6 +89,8 @@ struct DelegatePlan {
   std::string_view backend_id{};
   std::shared_ptr<const Delegate> delegate{};
   std::size_t output_count = 0;
+  std::uint32_t max_contexts = 0;  ///< That may run at the same time; 0 = any number.
+  bool stateful = false;           ///< Its contexts keep something from one run to the next.
 };
 
 /// A mutable value that outlives an execution.

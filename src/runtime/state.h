@@ -1,10 +1,14 @@
 #pragma once
 
+#include "base/fair_gate.h"
 #include "device/device.h"
+#include "device/uses.h"
+#include "runtime/bind/delegate_calls.h"
 #include "runtime/schedule.h"
 
 #include <tandem/result.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,36 +17,64 @@
 
 namespace tandem::runtime {
 
+/// What orders the executions that use the same mutable memory.
+struct StateOrder {
+  base::FairGate gate{};  ///< Held while an execution is enqueued.
+  device::Uses uses{};
+  std::atomic<bool> indeterminate{false};  ///< An execution failed after it may have changed the memory.
+};
+
 /// Mutable values that several methods share, by their place in the shared arena.
 ///
-/// Thread-safety: obtain() from any thread; a run that touches shared states holds run_mutex().
+/// Thread-safety: obtain() from any thread; the memory is guarded by order().
 class StateStore {
  public:
   /// The memory at `offset`; made and initialised by the first who asks.
   /// Errors: OutOfMemory; InvalidProgram, another method plans another size there.
   [[nodiscard]] Result<std::shared_ptr<device::Buffer>> obtain(device::Device& device, std::uint64_t offset,
                                                                std::uint64_t bytes, std::span<const std::byte> initial);
-  [[nodiscard]] std::mutex& run_mutex() noexcept { return run_mutex_; }
+  [[nodiscard]] const std::shared_ptr<StateOrder>& order() const noexcept { return order_; }
 
  private:
   std::mutex mutex_;
-  std::mutex run_mutex_;
+  std::shared_ptr<StateOrder> order_ = std::make_shared<StateOrder>();
   std::map<std::uint64_t, std::shared_ptr<device::Buffer>> by_offset_;
 };
 
-/// New memory with the initial bytes, or zeros.
-/// Errors: OutOfMemory.
-[[nodiscard]] Result<std::shared_ptr<device::Buffer>> make_state(device::Device& device, std::uint64_t bytes,
-                                                                 std::span<const std::byte> initial);
+/// Everything of one method that outlives an execution: its mutable values, in the order of Schedule::states, and the
+/// contexts of delegates that keep state.
+///
+/// Lifetime: shares the schedule.
+/// Thread-safety: reset() and is_indeterminate() from any thread; the rest belongs to the execution whose turn it is.
+class State {
+ public:
+  /// Whether a method has any. Without, it needs no State.
+  [[nodiscard]] static bool is_needed(const Schedule& schedule) noexcept;
+  /// `store`, if there is one, provides what methods share.
+  /// Errors: as StateStore::obtain(); what Delegate::new_context() says.
+  [[nodiscard]] static Result<std::shared_ptr<State>> create(std::shared_ptr<const Schedule> schedule,
+                                                             device::Device& device,
+                                                             const std::shared_ptr<StateStore>& store);
 
-/// The states of one method, in the order of Schedule::states.
-struct MethodStates {
-  std::vector<std::shared_ptr<device::Buffer>> memory{};
-  std::shared_ptr<StateStore> shared{};  ///< Set if any of them is shared.
+  [[nodiscard]] const Schedule& schedule() const noexcept { return *schedule_; }
+  [[nodiscard]] std::span<const std::shared_ptr<device::Buffer>> memory() const noexcept { return memory_; }
+  [[nodiscard]] DelegateCalls& calls() noexcept { return calls_; }
+  [[nodiscard]] StateOrder& order() noexcept { return *order_; }
 
-  /// Errors: as StateStore::obtain().
-  [[nodiscard]] static Result<MethodStates> create(const Schedule& schedule, device::Device& device,
-                                                   std::shared_ptr<StateStore> store);
+  /// Back to the initial bytes. Blocks until executions that use it are over.
+  /// Errors: OutOfMemory; what Delegate::new_context() says; InvalidState, called by work on a stream.
+  [[nodiscard]] Status reset();
+  [[nodiscard]] bool is_indeterminate() const noexcept { return indeterminate_ || order_->indeterminate; }
+  void mark_indeterminate() noexcept;
+
+ private:
+  explicit State(std::shared_ptr<const Schedule> schedule) noexcept : schedule_{std::move(schedule)} {}
+
+  std::shared_ptr<const Schedule> schedule_;
+  std::vector<std::shared_ptr<device::Buffer>> memory_{};
+  std::shared_ptr<StateOrder> order_ = std::make_shared<StateOrder>();
+  DelegateCalls calls_{};
+  std::atomic<bool> indeterminate_{false};
 };
 
 }  // namespace tandem::runtime

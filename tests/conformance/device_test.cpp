@@ -1,20 +1,55 @@
 #include "device/device.h"
 #include "device/host/host_device.h"
+#include "device/host/seeded_host.h"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace tandem::device {
 namespace {
 
+/// What streams did, in the order in which it happened.
+class Trace {
+ public:
+  /// Work that notes its index.
+  static bool note(void* trace, std::uint32_t index) noexcept {
+    static_cast<Trace*>(trace)->add(index);
+    return false;
+  }
+  void add(std::uint32_t index) {
+    const std::scoped_lock lock{mutex_};
+    seen_.push_back(index);
+  }
+  std::vector<std::uint32_t> seen() const {
+    const std::scoped_lock lock{mutex_};
+    return seen_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::uint32_t> seen_;
+};
+
 /// What every device must do. Further devices add themselves at the end of the file.
 class DeviceTest : public ::testing::TestWithParam<Device*> {
  protected:
   Device& device() { return *GetParam(); }
   Stream& stream() { return device().thread_stream(); }
+  std::unique_ptr<Stream> make_stream() {
+    auto made = device().make_stream();
+    EXPECT_TRUE(made.ok());
+    return *std::move(made);
+  }
+  tandem::Event make_event() { return *stream().make_event(); }
+  /// Whether work waits for somebody to run it, so that a test may not block a piece of it.
+  bool is_seeded() { return stream().interleaves(); }
 };
 
 TEST_P(DeviceTest, BuffersAreAlignedAndMove) {
@@ -40,48 +75,242 @@ TEST_P(DeviceTest, MemoryThatDoesNotExistIsNamed) {
 }
 
 TEST_P(DeviceTest, WorkRunsInOrder) {
-  std::vector<std::uint32_t> seen;
-  const auto note = [](void* data, std::uint32_t index) -> Status {
-    static_cast<std::vector<std::uint32_t>*>(data)->push_back(index);
-    return {};
-  };
-  for (std::uint32_t i = 0; i < 4; ++i) ASSERT_TRUE(stream().submit(note, &seen, i).ok());
-  ASSERT_TRUE(stream().synchronize().ok());
-  EXPECT_EQ(seen, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  const auto own = make_stream();
+  for (Stream* one : {&stream(), own.get()}) {
+    Trace trace;
+    for (std::uint32_t i = 0; i < 4; ++i) ASSERT_TRUE(one->submit(&Trace::note, &trace, i).ok());
+    ASSERT_TRUE(one->synchronize().ok());
+    EXPECT_EQ(trace.seen(), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  }
+}
+
+TEST_P(DeviceTest, WorkThatAsksForItRunsAgain) {
+  const auto own = make_stream();
+  for (Stream* one : {&stream(), own.get()}) {
+    int left = 5;
+    const auto count_down = [](void* data, std::uint32_t /*index*/) noexcept {
+      return --*static_cast<int*>(data) != 0;
+    };
+    ASSERT_TRUE(one->submit(count_down, &left, 0).ok());
+    ASSERT_TRUE(one->synchronize().ok());
+    EXPECT_EQ(left, 0);
+  }
+}
+
+TEST_P(DeviceTest, MoreWorkThanAQueueHolds) {
+  const auto own = make_stream();
+  Trace trace;
+  for (std::uint32_t i = 0; i < 5000; ++i) ASSERT_TRUE(own->submit(&Trace::note, &trace, i).ok());
+  ASSERT_TRUE(own->synchronize().ok());
+  ASSERT_EQ(trace.seen().size(), 5000U);
+  for (std::uint32_t i = 0; i < 5000; ++i) ASSERT_EQ(trace.seen()[i], i);
 }
 
 TEST_P(DeviceTest, CopiesMoveBytes) {
-  auto from = device().allocate(100);
-  auto to = device().allocate(100);
-  ASSERT_TRUE(from.ok() && to.ok());
-  std::vector<std::byte> sent(100, std::byte{7});
-  std::vector<std::byte> received(100);
-  ASSERT_TRUE(stream().copy(from->data(), sent.data(), 100).ok());
-  ASSERT_TRUE(stream().copy(to->data(), from->data(), 100).ok());
-  ASSERT_TRUE(stream().copy(received.data(), to->data(), 100).ok());
-  ASSERT_TRUE(stream().copy(received.data(), to->data(), 0).ok());
-  ASSERT_TRUE(stream().synchronize().ok());
-  EXPECT_EQ(received, sent);
+  const auto own = make_stream();
+  for (Stream* one : {&stream(), own.get()}) {
+    auto from = device().allocate(100);
+    auto to = device().allocate(100);
+    ASSERT_TRUE(from.ok() && to.ok());
+    std::vector<std::byte> sent(100, std::byte{7});
+    std::vector<std::byte> received(100);
+    ASSERT_TRUE(one->copy(from->data(), sent.data(), 100).ok());
+    ASSERT_TRUE(one->copy(to->data(), from->data(), 100).ok());
+    ASSERT_TRUE(one->copy(received.data(), to->data(), 100).ok());
+    ASSERT_TRUE(one->copy(received.data(), to->data(), 0).ok());
+    ASSERT_TRUE(one->synchronize().ok());
+    EXPECT_EQ(received, sent);
+  }
 }
 
 TEST_P(DeviceTest, EventsPassWithTheirStream) {
-  auto event = device().make_event();
-  ASSERT_TRUE(event.ok());
-  EXPECT_TRUE(*(*event)->is_done());  // never recorded
-  ASSERT_TRUE(stream().record(**event).ok());
-  ASSERT_TRUE(stream().wait(**event).ok());
-  ASSERT_TRUE((*event)->synchronize().ok());
-  EXPECT_TRUE(*(*event)->is_done());
+  const tandem::Event event = make_event();
+  EXPECT_TRUE(*event.is_done());  // never recorded
+  ASSERT_TRUE(event.synchronize().ok());
+  ASSERT_TRUE(stream().record(*event.impl()).ok());
+  ASSERT_TRUE(stream().wait(*event.impl()).ok());
+  ASSERT_TRUE(event.synchronize().ok());
+  EXPECT_TRUE(*event.is_done());
+}
+
+TEST_P(DeviceTest, EventsOutliveTheirStream) {
+  const tandem::Event event = make_event();
+  {
+    const auto gone = make_stream();
+    Trace trace;
+    ASSERT_TRUE(gone->submit(&Trace::note, &trace, 0).ok());
+    ASSERT_TRUE(gone->record(*event.impl()).ok());
+    ASSERT_TRUE(gone->synchronize().ok());
+  }
+  EXPECT_TRUE(*event.is_done());
+  EXPECT_TRUE(event.synchronize().ok());
+}
+
+TEST_P(DeviceTest, DestructionWaitsForTheWork) {
+  Trace trace;
+  {
+    const auto own = make_stream();
+    for (std::uint32_t i = 0; i < 100; ++i) ASSERT_TRUE(own->submit(&Trace::note, &trace, i).ok());
+  }
+  EXPECT_EQ(trace.seen().size(), 100U);
+}
+
+TEST_P(DeviceTest, PollingAnEventComesToAnEnd) {
+  const auto own = make_stream();
+  Trace trace;
+  const tandem::Event event = make_event();
+  for (std::uint32_t i = 0; i < 10; ++i) ASSERT_TRUE(own->submit(&Trace::note, &trace, i).ok());
+  ASSERT_TRUE(own->record(*event.impl()).ok());
+  while (!*event.is_done()) std::this_thread::yield();
+  EXPECT_EQ(trace.seen().size(), 10U);
+}
+
+TEST_P(DeviceTest, AWaitOrdersTwoStreams) {
+  for (int round = 0; round < 20; ++round) {
+    const auto first = make_stream();
+    const auto second = make_stream();
+    const tandem::Event event = make_event();
+    Trace trace;
+    for (std::uint32_t i = 0; i < 3; ++i) ASSERT_TRUE(first->submit(&Trace::note, &trace, i).ok());
+    ASSERT_TRUE(first->record(*event.impl()).ok());
+    ASSERT_TRUE(second->wait(*event.impl()).ok());
+    ASSERT_TRUE(second->submit(&Trace::note, &trace, 3).ok());
+    ASSERT_TRUE(second->synchronize().ok());
+    ASSERT_EQ(trace.seen(), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  }
+}
+
+TEST_P(DeviceTest, TheThreadsStreamWaitsForOthers) {
+  const auto other = make_stream();
+  const tandem::Event event = make_event();
+  Trace trace;
+  ASSERT_TRUE(other->submit(&Trace::note, &trace, 0).ok());
+  ASSERT_TRUE(other->record(*event.impl()).ok());
+  ASSERT_TRUE(stream().wait(*event.impl()).ok());
+  ASSERT_TRUE(stream().submit(&Trace::note, &trace, 1).ok());
+  ASSERT_TRUE(stream().synchronize().ok());
+  EXPECT_EQ(trace.seen(), (std::vector<std::uint32_t>{0, 1}));
+}
+
+TEST_P(DeviceTest, RecordingAgainDoesNotMoveEarlierWaits) {
+  const auto first = make_stream();
+  const auto second = make_stream();
+  const tandem::Event event = make_event();
+  const tandem::Event gate = make_event();
+  gate.impl()->hold();
+  Trace trace;
+  ASSERT_TRUE(first->submit(&Trace::note, &trace, 0).ok());
+  ASSERT_TRUE(first->record(*event.impl()).ok());
+  ASSERT_TRUE(second->wait(*event.impl()).ok());
+  ASSERT_TRUE(first->wait(*gate.impl()).ok());
+  ASSERT_TRUE(first->record(*event.impl()).ok());
+  ASSERT_TRUE(second->submit(&Trace::note, &trace, 1).ok());
+  ASSERT_TRUE(second->synchronize().ok());  // not behind the gate
+  EXPECT_EQ(trace.seen(), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_FALSE(*event.is_done());
+  gate.impl()->signal();
+  EXPECT_TRUE(event.synchronize().ok());
+}
+
+TEST_P(DeviceTest, AnEventThatWasNeverRecordedOrdersNothing) {
+  const auto own = make_stream();
+  const tandem::Event event = make_event();
+  Trace trace;
+  ASSERT_TRUE(own->wait(*event.impl()).ok());
+  ASSERT_TRUE(own->submit(&Trace::note, &trace, 0).ok());
+  ASSERT_TRUE(own->synchronize().ok());
+  EXPECT_EQ(trace.seen().size(), 1U);
+}
+
+TEST_P(DeviceTest, StreamsThatWaitForEachOtherGoOn) {
+  const auto first = make_stream();
+  const auto second = make_stream();
+  const tandem::Event a = make_event();
+  const tandem::Event b = make_event();
+  Trace trace;
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    ASSERT_TRUE(first->submit(&Trace::note, &trace, 2 * i).ok());
+    ASSERT_TRUE(first->record(*a.impl()).ok());
+    ASSERT_TRUE(second->wait(*a.impl()).ok());
+    ASSERT_TRUE(second->submit(&Trace::note, &trace, 2 * i + 1).ok());
+    ASSERT_TRUE(second->record(*b.impl()).ok());
+    ASSERT_TRUE(first->wait(*b.impl()).ok());
+    ASSERT_TRUE(first->wait(*a.impl()).ok());  // its own
+  }
+  ASSERT_TRUE(first->synchronize().ok());
+  ASSERT_EQ(trace.seen().size(), 100U);
+  for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(trace.seen()[i], i);
+}
+
+TEST_P(DeviceTest, WorkMustNotWait) {
+  struct Waiter {
+    Stream* stream;
+    tandem::Event event;
+    Status of_stream{};
+    Status of_event{};
+    static bool wait(void* data, std::uint32_t /*index*/) noexcept {
+      auto& self = *static_cast<Waiter*>(data);
+      self.of_stream = self.stream->synchronize();
+      self.of_event = self.event.synchronize();
+      return false;
+    }
+  };
+  const auto own = make_stream();
+  Waiter waiter{own.get(), make_event()};
+  Trace trace;
+  // The event's point lies behind the work that waits for it.
+  waiter.event.impl()->hold();
+  ASSERT_TRUE(own->submit(&Waiter::wait, &waiter, 0).ok());
+  ASSERT_TRUE(own->submit(&Trace::note, &trace, 0).ok());
+  ASSERT_TRUE(own->synchronize().ok());
+  EXPECT_EQ(waiter.of_stream.error().code(), ErrorCode::InvalidState);
+  EXPECT_EQ(waiter.of_event.error().code(), ErrorCode::InvalidState);
+  EXPECT_EQ(trace.seen().size(), 1U);
+  waiter.event.impl()->signal();
+}
+
+TEST_P(DeviceTest, HeldEventsPassWhenTheyAreSignalled) {
+  const auto own = make_stream();
+  const tandem::Event event = make_event();
+  event.impl()->hold();
+  EXPECT_FALSE(*event.is_done());
+  Trace trace;
+  ASSERT_TRUE(own->wait(*event.impl()).ok());
+  ASSERT_TRUE(own->submit(&Trace::note, &trace, 0).ok());
+  EXPECT_TRUE(trace.seen().empty());
+  std::thread signaller{[&event] { event.impl()->signal(); }};
+  ASSERT_TRUE(own->synchronize().ok());
+  EXPECT_EQ(trace.seen().size(), 1U);
+  EXPECT_TRUE(*event.is_done());
+  signaller.join();
+}
+
+TEST_P(DeviceTest, ReportedFailuresComeWithTheNextSynchronize) {
+  const auto own = make_stream();
+  own->report(Error{ErrorCode::BackendFailed, "first"});
+  own->report(Error{ErrorCode::Internal, "second"});
+  EXPECT_EQ(own->synchronize().error().message(), "first");
+  EXPECT_TRUE(own->synchronize().ok());
 }
 
 TEST_P(DeviceTest, ForeignEventsAreRefused) {
   class ForeignEvent final : public Event {
+   public:
+    ForeignEvent() : Event{DeviceId{DeviceType::Hip, 7}} {}
     Result<bool> is_done() const override { return false; }
     Status synchronize() const override { return {}; }
+    void hold() override {}
+    void signal() noexcept override {}
   };
   ForeignEvent foreign;
-  EXPECT_EQ(stream().record(foreign).error().code(), ErrorCode::InvalidArgument);
-  EXPECT_EQ(stream().wait(foreign).error().code(), ErrorCode::InvalidArgument);
+  const auto own = make_stream();
+  for (Stream* one : {&stream(), own.get()}) {
+    const Status recorded = one->record(foreign);
+    EXPECT_EQ(recorded.error().code(), ErrorCode::InvalidArgument);
+    EXPECT_EQ(recorded.error().expected(), to_string(device().id()));
+    EXPECT_EQ(recorded.error().found(), "hip:7");
+    EXPECT_EQ(one->wait(foreign).error().code(), ErrorCode::InvalidArgument);
+  }
 }
 
 TEST_P(DeviceTest, EveryThreadHasItsOwnStreamAndNoIdComesBack) {
@@ -93,11 +322,41 @@ TEST_P(DeviceTest, EveryThreadHasItsOwnStreamAndNoIdComesBack) {
     std::thread{[this, &other] { other = stream().id(); }}.join();
   }
   EXPECT_NE(others[0], mine);
-  EXPECT_NE(others[0], others[1]);
+  StreamId made{};
+  for (int i = 0; i < 3; ++i) {
+    const StreamId next = make_stream()->id();
+    EXPECT_NE(next, made);
+    EXPECT_NE(next, mine);
+    made = next;
+  }
+  if (!is_seeded()) {  // there, streams of threads last as long as the scheduler
+    EXPECT_NE(others[0], others[1]);
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(Host, DeviceTest, ::testing::Values(&HostDevice::instance()),
-                         [](const auto& /*info*/) { return "host"; });
+TEST_P(DeviceTest, ManyThreadsMayShareAStream) {
+  const auto own = make_stream();
+  Trace trace;
+  std::vector<std::thread> threads;
+  for (std::uint32_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&own, &trace, t] {
+      for (std::uint32_t i = 0; i < 200; ++i) EXPECT_TRUE(own->submit(&Trace::note, &trace, t * 1000 + i).ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_TRUE(own->synchronize().ok());
+  std::vector<std::uint32_t> next{0, 0, 0, 0};
+  for (const std::uint32_t seen : trace.seen()) EXPECT_EQ(seen % 1000, next[seen / 1000]++);  // each thread's in order
+  EXPECT_EQ(next, (std::vector<std::uint32_t>{200, 200, 200, 200}));
+}
+
+SeededHost& seeded() {
+  static SeededHost host{1};
+  return host;
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceTest, ::testing::Values(&HostDevice::instance(), &seeded()),
+                         [](const auto& parameter) { return parameter.index == 0 ? "host" : "seeded_host"; });
 
 }  // namespace
 }  // namespace tandem::device

@@ -3,10 +3,8 @@
 #include "base/checked.h"
 #include "base/strided_copy.h"
 #include "device/host/host_device.h"
-#include "runtime/bind/instance.h"
-#include "runtime/execute/eager.h"
-#include "runtime/execute/inputs.h"
-#include "runtime/execute/outputs.h"
+#include "runtime/execute/dispatcher.h"
+#include "runtime/state.h"
 
 #include <gtest/gtest.h>
 
@@ -128,17 +126,17 @@ runtime::LowerInput MethodBuilder::lower_input() {
 }
 
 struct TestRun::Parts {
-  std::unique_ptr<runtime::Schedule> schedule;
-  runtime::MethodStates states;
-  std::unique_ptr<runtime::Instance> instance;
-  std::unique_ptr<runtime::Outputs> outputs;
+  std::shared_ptr<const runtime::Schedule> schedule;
+  std::shared_ptr<runtime::Dispatcher> dispatcher;
 
   Status load(MethodBuilder& builder) {
     TANDEM_TRY(schedule, builder.lower());
     device::Device& device = device::HostDevice::instance();
-    TANDEM_TRY(states, runtime::MethodStates::create(*schedule, device, nullptr));
-    TANDEM_TRY(instance, runtime::Instance::create(*schedule, device, states));
-    outputs = std::make_unique<runtime::Outputs>(*schedule);
+    std::shared_ptr<runtime::State> state;
+    if (runtime::State::is_needed(*schedule)) {
+      TANDEM_TRY(state, runtime::State::create(schedule, device, nullptr));
+    }
+    TANDEM_TRY(dispatcher, runtime::Dispatcher::create(schedule, device, std::move(state), {}));
     return {};
   }
 };
@@ -156,15 +154,9 @@ Result<std::vector<Value>> TestRun::run(const std::vector<Value>& inputs, const 
 
 Status TestRun::run_into(const std::vector<Value>& inputs, std::vector<Value>& outputs,
                          const std::vector<Tensor>& bound) {
-  TANDEM_CHECK_OK(runtime::check_inputs(*parts_->schedule, inputs));
-  TANDEM_CHECK_OK(runtime::Outputs::check_bound(*parts_->schedule, bound));
-  parts_->instance->reset_values();
-  TANDEM_CHECK_OK(parts_->outputs->begin(*parts_->instance, bound));
-  TANDEM_CHECK_OK(runtime::set_inputs(*parts_->instance, inputs, [this](const void* data, std::size_t bytes) {
-    return parts_->outputs->writes_to(data, bytes);
-  }));
-  TANDEM_CHECK_OK(runtime::run_steps(*parts_->instance, StreamRef{device::HostDevice::instance().thread_stream()}));
-  return parts_->outputs->collect(*parts_->instance, bound, outputs);
+  ExecuteOptions options;
+  options.outputs = bound;
+  return parts_->dispatcher->execute(inputs, outputs, options);
 }
 
 std::vector<float> TestRun::floats(const std::vector<Value>& inputs, std::size_t index) {

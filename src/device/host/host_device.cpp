@@ -2,6 +2,7 @@
 
 #include "base/host_memory.h"
 #include "device/host/inline_stream.h"
+#include "device/host/queued_stream.h"
 
 namespace tandem::device {
 
@@ -20,7 +21,7 @@ Stream& HostDevice::thread_stream() noexcept {
   return stream;
 }
 
-Result<std::unique_ptr<Event>> HostDevice::make_event() { return std::unique_ptr<Event>{new InlineEvent}; }
+Result<std::unique_ptr<Stream>> HostDevice::make_stream() { return QueuedStream::create(); }
 
 void HostDevice::free(std::byte* data) noexcept { base::free_host(data); }
 

@@ -4,7 +4,7 @@
 
 namespace tandem::device {
 
-/// The CPU. Its per-thread stream runs work on the calling thread, at once: no queue, no thread, no lock.
+/// The CPU. Its per-thread stream runs work on the calling thread, at once; other streams are queues with a thread.
 class HostDevice final : public Device {
  public:
   [[nodiscard]] static HostDevice& instance() noexcept;
@@ -12,7 +12,7 @@ class HostDevice final : public Device {
   [[nodiscard]] DeviceId id() const noexcept override { return {}; }
   [[nodiscard]] Result<Buffer> allocate(std::size_t bytes) override;
   [[nodiscard]] Stream& thread_stream() noexcept override;
-  [[nodiscard]] Result<std::unique_ptr<Event>> make_event() override;
+  [[nodiscard]] Result<std::unique_ptr<Stream>> make_stream() override;
 
  private:
   HostDevice() = default;

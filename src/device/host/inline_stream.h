@@ -1,29 +1,20 @@
 #pragma once
 
-#include "device/stream.h"
+#include "device/host/host_stream.h"
 
 namespace tandem::device {
 
-/// An event of a stream that runs everything at once: done as soon as it is recorded.
-class InlineEvent final : public Event {
+/// Runs every piece of work on the calling thread before the call returns: no queue, no thread, no lock.
+class InlineStream final : public HostStream {
  public:
-  [[nodiscard]] Result<bool> is_done() const override { return true; }
-  [[nodiscard]] Status synchronize() const override { return {}; }
-};
-
-/// Runs every piece of work on the calling thread before the call returns.
-class InlineStream final : public Stream {
- public:
-  InlineStream() noexcept;
-  [[nodiscard]] StreamId id() const noexcept override { return {{}, number_}; }
-  [[nodiscard]] Status submit(Work work, void* data, std::uint32_t index) override { return work(data, index); }
+  [[nodiscard]] bool is_inline() const noexcept override { return true; }
+  [[nodiscard]] Status submit(Work work, void* data, std::uint32_t index) override;
   [[nodiscard]] Status copy(void* to, const void* from, std::size_t bytes) override;
-  [[nodiscard]] Status record(Event& event) override;
-  [[nodiscard]] Status wait(const Event& event) override;
-  [[nodiscard]] Status synchronize() override { return {}; }
 
  private:
-  std::uint64_t number_;
+  Status drain() override { return {}; }
+  void mark(HostEvent& event) override { event.mark(nullptr, 0); }
+  Status wait_for(const HostEvent& event) override { return event.synchronize(); }
 };
 
 }  // namespace tandem::device

@@ -6,12 +6,11 @@
 
 namespace tandem::runtime {
 
-Result<std::unique_ptr<Instance>> Instance::create(const Schedule& schedule, device::Device& device,
-                                                   const MethodStates& states) {
+Result<std::unique_ptr<Instance>> Instance::create(const Schedule& schedule, device::Device& device) {
   std::unique_ptr<Instance> instance{new Instance{schedule, device}};
   instance->copy_values();
-  TANDEM_CHECK_OK(instance->allocate(states));
-  TANDEM_CHECK_OK(instance->bind_delegates());
+  TANDEM_CHECK_OK(instance->allocate());
+  TANDEM_TRY(instance->calls_, DelegateCalls::create(schedule, false));
   for (std::uint32_t v = 0; v < schedule.values.size(); ++v) {
     if (schedule.values[v].reset) {
       instance->reset_.push_back(v);
@@ -51,10 +50,9 @@ void Instance::copy_values() {
   for (const std::uint32_t arg : schedule_.args) args_.push_back(&values_[arg]);
 }
 
-Status Instance::allocate(const MethodStates& states) {
+Status Instance::allocate() {
   buffers_.resize(schedule_.buffers.size());
   input_copies_.resize(schedule_.inputs.size());
-  states_ = states.memory;
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
     const BufferPlan& plan = schedule_.buffers[b];
     if (plan.kind != BufferPlan::Kind::Arena) continue;
@@ -81,61 +79,24 @@ Status Instance::allocate(const MethodStates& states) {
       case BufferPlan::Kind::State:
       case BufferPlan::Kind::Input:
       case BufferPlan::Kind::Output:
-        break;  // states below; inputs and outputs are every run's own
+        break;  // every run's own
     }
-  }
-  for (std::size_t s = 0; s < states_.size(); ++s) values_[schedule_.states[s].value].tensor.data = states_[s]->data();
-  return {};
-}
-
-Status Instance::bind_delegates() {
-  for (std::size_t d = 0; d < schedule_.delegates.size(); ++d) {
-    auto context = schedule_.delegates[d].delegate->new_context();
-    if (!context.ok()) {
-      return std::move(context)
-          .error()
-          .with_backend(std::string{schedule_.delegates[d].backend_id}, static_cast<int>(d))
-          .with_method(std::string{schedule_.method});
-    }
-    contexts_.push_back(*std::move(context));
-  }
-  call_of_step_.resize(schedule_.steps.size(), kNone);
-  for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
-    const Step& step = schedule_.steps[i];
-    if (step.kind != Step::Kind::Delegate) continue;
-    BoundDelegate call;
-    call.context = contexts_[step.target].get();
-    call.arguments = args_of(step);
-    call.results.resize(schedule_.delegates[step.target].output_count);
-    std::size_t dims = 0;
-    for (const Argument* argument : call.inputs()) {
-      if (!argument->is_tensor()) continue;
-      dims += argument->tensor.rank;
-      call.dynamic = call.dynamic || argument->tensor.resizable;
-    }
-    call.bound_sizes.resize(dims);
-    call_of_step_[i] = static_cast<std::uint32_t>(calls_.size());
-    calls_.push_back(std::move(call));
-  }
-  // Two calls of one delegate share its context, which remembers one set of shapes: bind again at every call.
-  std::vector<std::size_t> calls_per_delegate(schedule_.delegates.size());
-  for (const Step& step : schedule_.steps) {
-    if (step.kind == Step::Kind::Delegate) ++calls_per_delegate[step.target];
-  }
-  for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
-    if (call_of_step_[i] == kNone) continue;
-    calls_[call_of_step_[i]].shared_context = calls_per_delegate[schedule_.steps[i].target] > 1;
   }
   return {};
 }
 
-void Instance::reset_values() noexcept {
+void Instance::begin(State* state) noexcept {
   for (std::size_t i = 0; i < reset_.size(); ++i) {
     Argument& value = values_[reset_[i]];
     value = initial_[i];
     if (!value.is_tensor()) continue;
     const std::ptrdiff_t at = value.tensor.sizes - dims_.data();
     std::copy_n(initial_dims_.data() + at, 2 * std::size_t{value.tensor.rank}, value.tensor.sizes);
+  }
+  state_ = state;
+  if (state == nullptr) return;
+  for (std::size_t s = 0; s < schedule_.states.size(); ++s) {
+    values_[schedule_.states[s].value].tensor.data = state->memory()[s]->data();
   }
 }
 
@@ -147,11 +108,12 @@ Result<std::byte*> Instance::input_copy(std::size_t index) {
   return copy.data();
 }
 
-Result<std::span<std::byte>> Instance::scratch(std::size_t bytes) {
-  if (scratch_.data() == nullptr || scratch_.size() < bytes) {
-    TANDEM_TRY(scratch_, device_.allocate(bytes));
+Result<std::span<std::byte>> Instance::scratch(std::uint32_t stream, std::size_t bytes) {
+  device::Buffer& scratch = scratch_[stream];
+  if (scratch.data() == nullptr || scratch.size() < bytes) {
+    TANDEM_TRY(scratch, device_.allocate(bytes));
   }
-  return scratch_.bytes();
+  return scratch.bytes();
 }
 
 }  // namespace tandem::runtime

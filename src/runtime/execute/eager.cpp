@@ -1,5 +1,6 @@
 #include "runtime/execute/eager.h"
 
+#include "base/guarded.h"
 #include "base/strided_copy.h"
 
 #include <algorithm>
@@ -9,14 +10,11 @@
 namespace tandem::runtime {
 namespace {
 
-/// Source: limit of ExecuTorch's Method::execute.
-constexpr std::uint64_t kMaxStepsPerRun = 10'000'000;
-
 /// Whether the inputs have other sizes than at the last bind(); remembers the new ones.
-bool sizes_changed(BoundDelegate& call) noexcept {
+bool sizes_changed(BoundDelegate& call, std::span<Argument* const> arguments) noexcept {
   bool changed = false;
   std::int64_t* known = call.bound_sizes.data();
-  for (const Argument* argument : call.inputs()) {
+  for (const Argument* argument : call.inputs_of(arguments)) {
     if (!argument->is_tensor()) continue;
     for (const std::int64_t size : argument->tensor.size_span()) {
       changed = changed || *known != size;
@@ -26,12 +24,13 @@ bool sizes_changed(BoundDelegate& call) noexcept {
   return changed;
 }
 
-Status bind(BoundDelegate& call) {
-  const std::span<const Argument* const> arguments{call.arguments.data(), call.arguments.size()};
-  TANDEM_TRY(const BoundLayout layout, call.context->bind(arguments));
-  call.scratch_bytes = layout.scratch_bytes;
-  call.bound = true;
-  return {};
+Status bind(BoundDelegate& call, std::span<Argument* const> arguments) {
+  return base::guarded(ErrorCode::BackendFailed, [&]() -> Status {
+    TANDEM_TRY(const BoundLayout layout, call.context->bind({arguments.data(), arguments.size()}));
+    call.scratch_bytes = layout.scratch_bytes;
+    call.bound = true;
+    return {};
+  });
 }
 
 /// Lands a result that the delegate left elsewhere, or with another size, in the planned value.
@@ -67,27 +66,29 @@ Status land(const OutputResult& result, Argument& output) {
   return {};
 }
 
-Status call_delegate(Instance& instance, BoundDelegate& call, StreamRef stream) {
-  if (!call.bound || call.shared_context || (call.dynamic && sizes_changed(call))) {
-    sizes_changed(call);
-    TANDEM_CHECK_OK(bind(call));
+Status call_delegate(Instance& instance, std::size_t step, StreamRef stream) {
+  BoundDelegate& call = instance.call(step);
+  const std::span<Argument* const> arguments = instance.args_of(instance.schedule().steps[step]);
+  if (!call.bound || call.shared_context || (call.dynamic && sizes_changed(call, arguments))) {
+    sizes_changed(call, arguments);
+    TANDEM_CHECK_OK(bind(call, arguments));
   }
   EnqueueArgs args{stream};
-  args.arguments = call.arguments;
+  args.arguments = arguments;
   args.outputs = call.results;
-  TANDEM_TRY(args.scratch, instance.scratch(call.scratch_bytes));
-  TANDEM_CHECK_OK(call.context->enqueue(args));
-  const std::size_t first_output = call.arguments.size() - call.results.size();
+  TANDEM_TRY(args.scratch, instance.scratch(instance.schedule().streams.stream_of[step], call.scratch_bytes));
+  TANDEM_CHECK_OK(base::guarded(ErrorCode::BackendFailed, [&] { return call.context->enqueue(args); }));
+  const std::size_t first_output = arguments.size() - call.results.size();
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     const OutputResult& result = call.results[i];
     if (result.kind == OutputResult::Kind::InPlace && result.sizes == nullptr) continue;
-    if (Status landed = land(result, *call.arguments[first_output + i]); !landed.ok()) {
+    if (Status landed = land(result, *arguments[first_output + i]); !landed.ok()) {
       return std::move(landed).error().with_argument(static_cast<int>(first_output + i));
     }
   }
   if (args.rebind) {
-    sizes_changed(call);
-    return bind(call);
+    sizes_changed(call, arguments);
+    return bind(call, arguments);
   }
   return {};
 }
@@ -114,38 +115,47 @@ bool holds(const Argument& condition) noexcept {
 
 }  // namespace
 
-Status run_steps(Instance& instance, StreamRef stream) {
+Error too_many_steps(const Schedule& schedule, std::uint32_t step) {
+  return Error{ErrorCode::NotSupported, "the run does not end"}
+      .with_expected("at most " + std::to_string(kMaxStepsPerRun) + " instructions", "more")
+      .with_site(site_of(schedule, schedule.steps[step]));
+}
+
+Status run_step(Instance& instance, StreamRef stream, std::uint32_t& next) {
   const Schedule& schedule = instance.schedule();
-  const std::size_t count = schedule.steps.size();
-  std::uint64_t budget = kMaxStepsPerRun;
-  for (std::size_t i = 0; i < count;) {
-    const Step& step = schedule.steps[i];
-    if (budget-- == 0) {
-      return Error{ErrorCode::NotSupported, "the run does not end"}
-          .with_expected("at most " + std::to_string(kMaxStepsPerRun) + " instructions", "more")
-          .with_site(site_of(schedule, step));
-    }
-    const std::span<Argument* const> args = instance.args_of(step);
-    std::size_t next = i + 1;
-    Status status;
-    switch (step.kind) {
-      case Step::Kind::Delegate:
-        status = call_delegate(instance, *instance.call(i), stream);
-        break;
-      case Step::Kind::Kernel:
-        status = schedule.operators[step.target]->run(args);
-        break;
-      case Step::Kind::Move:
-        move(*args[0], *args[1]);
-        break;
-      case Step::Kind::JumpFalse:
-        if (!holds(*args[0])) next = step.target;
-        break;
-      case Step::Kind::Free:
-        break;  // planned memory is not given back
-    }
-    if (!status.ok()) return std::move(status).error().with_site(site_of(schedule, step));
-    i = next;
+  const std::uint32_t index = next++;
+  const Step& step = schedule.steps[index];
+  const std::span<Argument* const> args = instance.args_of(step);
+  Status status;
+  switch (step.kind) {
+    case Step::Kind::Delegate:
+      status = call_delegate(instance, index, stream);
+      break;
+    case Step::Kind::Kernel:
+      status = schedule.operators[step.target]->run(args);
+      break;
+    case Step::Kind::Move:
+      move(*args[0], *args[1]);
+      break;
+    case Step::Kind::JumpFalse:
+      if (!holds(*args[0])) next = step.target;
+      break;
+    case Step::Kind::Free:
+      break;  // planned memory is not given back
+  }
+  if (!status.ok()) return std::move(status).error().with_site(site_of(schedule, step));
+  return {};
+}
+
+Status run_steps(Instance& instance, StreamRef stream, Cursor& cursor, std::uint64_t limit) {
+  const Schedule& schedule = instance.schedule();
+  const auto count = static_cast<std::uint32_t>(schedule.steps.size());
+  const std::uint64_t stop = cursor.done + limit;
+  while (cursor.next < count && cursor.done != stop) {
+    const Step& step = schedule.steps[cursor.next];
+    if (cursor.done++ == kMaxStepsPerRun) return too_many_steps(schedule, cursor.next);
+    cursor.changed_state = cursor.changed_state || step.changes_state;
+    TANDEM_CHECK_OK(run_step(instance, stream, cursor.next));
   }
   return {};
 }

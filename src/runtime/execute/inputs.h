@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/tensor_impl.h"
+#include "device/tensor_impl.h"
 #include "runtime/bind/instance.h"
 
 #include <tandem/result.h>

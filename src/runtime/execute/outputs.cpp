@@ -1,8 +1,8 @@
 #include "runtime/execute/outputs.h"
 
 #include "base/strided_copy.h"
-#include "base/tensor_impl.h"
 #include "base/text.h"
+#include "device/tensor_impl.h"
 
 #include <algorithm>
 #include <array>
@@ -32,8 +32,13 @@ bool meets(const Tensor& tensor, const void* data, std::size_t bytes) noexcept {
 
 bool overlap(const Tensor& a, const Tensor& b) noexcept { return meets(a, b.data(), b.impl()->capacity_bytes); }
 
+/// Leaves a shape alone that is right already: the caller may be reading it.
 void set_shape(Tensor::Impl& impl, std::span<const std::int64_t> sizes,
                std::span<const std::int64_t> strides) noexcept {
+  if (std::ranges::equal(sizes, std::span{impl.sizes.data(), impl.rank}) &&
+      std::ranges::equal(strides, std::span{impl.strides.data(), impl.rank})) {
+    return;
+  }
   std::copy(sizes.begin(), sizes.end(), impl.sizes.begin());
   std::copy(strides.begin(), strides.end(), impl.strides.begin());
 }
@@ -47,8 +52,18 @@ Result<Tensor> shaped(const Tensor& bound, const TensorArg& value) {
 
 }  // namespace
 
+Result<Tensor> OutputPool::take(std::size_t output) {
+  for (const Tensor& tensor : pool_[output]) {
+    if (tensor.impl()->unique()) return tensor;
+  }
+  const ArgumentSpec& spec = schedule_.values[schedule_.outputs[output]].spec;
+  TANDEM_TRY(Tensor fresh, Tensor::empty(spec.dtype, spec.sizes, spec.dim_order));
+  if (pool_[output].size() < kMaxPooled) pool_[output].push_back(fresh);
+  return fresh;
+}
+
 Outputs::Outputs(const Schedule& schedule)
-    : schedule_{schedule}, pool_(schedule.outputs.size()), current_(schedule.outputs.size()) {
+    : schedule_{schedule}, memory_(2 * schedule.outputs.size()), is_bound_(schedule.outputs.size()) {
   for (std::size_t i = 0; i < schedule.outputs.size(); ++i) {
     const auto at = std::find(schedule.outputs.begin(), schedule.outputs.end(), schedule.outputs[i]);
     first_.push_back(static_cast<std::size_t>(at - schedule.outputs.begin()));
@@ -94,54 +109,56 @@ Status Outputs::check_bound(const Schedule& schedule, std::span<const Tensor> bo
   return {};
 }
 
-Status Outputs::begin(Instance& instance, std::span<const Tensor> bound) {
-  for (std::size_t i = 0; i < current_.size(); ++i) {
-    current_[i] = {};
-    const std::uint32_t index = schedule_.outputs[i];
-    const Location& place = schedule_.values[index].place;
-    if (first_[i] != i || place.buffer == kNone) continue;
-    if (schedule_.buffers[place.buffer].kind != BufferPlan::Kind::Output) continue;
-    const bool direct =
-        !bound.empty() && bound[i].defined() && takes_directly(bound[i], schedule_.values[index].spec, place.bytes);
-    if (direct) {
-      current_[i] = bound[i];
-    } else {
-      TANDEM_TRY(current_[i], recycled(i));
+Status Outputs::begin(OutputPool& pool, std::span<const Tensor> bound) {
+  for (std::size_t i = 0; i < count(); ++i) {
+    const ValuePlan& value = schedule_.values[schedule_.outputs[i]];
+    is_bound_[i] = !bound.empty() && bound[i].defined();
+    if (is_bound_[i]) {
+      target(i) = bound[i];
+    } else if (first_[i] == i && schedule_.stored[schedule_.outputs[i]].is_tensor()) {
+      TANDEM_TRY(target(i), pool.take(i));
     }
-    instance.value(index).tensor.data = current_[i].data();
+    const std::uint32_t buffer = first_[i] == i ? value.place.buffer : kNone;
+    if (buffer == kNone || schedule_.buffers[buffer].kind != BufferPlan::Kind::Output) continue;
+    if (!is_bound_[i] || takes_directly(target(i), value.spec, value.place.bytes)) {
+      written(i) = target(i);
+    } else {
+      TANDEM_TRY(written(i), pool.take(i));
+    }
   }
   return {};
 }
 
+void Outputs::announce(std::span<Value> values) const {
+  for (std::size_t i = 0; i < count(); ++i) {
+    const Tensor& tensor = memory_[i].defined() ? memory_[i] : memory_[first_[i]];
+    if (tensor.defined()) values[i] = tensor;
+  }
+}
+
+void Outputs::begin(Instance& instance) noexcept {
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (written(i).defined()) instance.value(schedule_.outputs[i]).tensor.data = written(i).data();
+  }
+}
+
 bool Outputs::writes_to(const void* data, std::size_t bytes) const noexcept {
-  return std::any_of(current_.begin(), current_.end(),
+  return std::any_of(memory_.begin() + static_cast<std::ptrdiff_t>(count()), memory_.end(),
                      [data, bytes](const Tensor& tensor) { return tensor.defined() && meets(tensor, data, bytes); });
 }
 
 void Outputs::abandon() noexcept {
-  for (Tensor& tensor : current_) tensor = {};
+  for (Tensor& tensor : memory_) tensor = {};
 }
 
-Result<Tensor> Outputs::recycled(std::size_t output) {
-  for (Tensor& tensor : pool_[output]) {
-    if (tensor.impl()->unique()) return tensor;
-  }
-  const ArgumentSpec& spec = schedule_.values[schedule_.outputs[output]].spec;
-  TANDEM_TRY(Tensor fresh, Tensor::empty(spec.dtype, spec.sizes, spec.dim_order));
-  if (pool_[output].size() < kMaxPooled) pool_[output].push_back(fresh);
-  return fresh;
-}
-
-Status Outputs::collect(Instance& instance, std::span<const Tensor> bound, std::span<Value> values) {
+Status Outputs::collect(Instance& instance, std::span<Value> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const Tensor target = bound.empty() ? Tensor{} : bound[i];
-    if (first_[i] != i && !target.defined()) {
+    if (first_[i] != i && !is_bound_[i]) {
       values[i] = values[first_[i]];
       continue;
     }
-    Result<Value> taken = take(instance, i, target);
+    Result<Value> taken = take(instance, i);
     if (!taken.ok()) {
-      abandon();
       return std::move(taken)
           .error()
           .with_method(std::string{schedule_.method})
@@ -150,15 +167,14 @@ Status Outputs::collect(Instance& instance, std::span<const Tensor> bound, std::
     }
     values[i] = *std::move(taken);
   }
-  abandon();
   return {};
 }
 
-Result<Value> Outputs::take(Instance& instance, std::size_t output, const Tensor& bound) {
+Result<Value> Outputs::take(Instance& instance, std::size_t output) {
   const Argument& value = instance.value(schedule_.outputs[output]);
   switch (value.kind) {
     case Argument::Kind::Tensor:
-      return take_tensor(value.tensor, output, bound);
+      return take_tensor(value.tensor, output);
     case Argument::Kind::Int:
       return Value{value.integer};
     case Argument::Kind::Double:
@@ -172,29 +188,26 @@ Result<Value> Outputs::take(Instance& instance, std::size_t output, const Tensor
   }
 }
 
-Result<Value> Outputs::take_tensor(const TensorArg& value, std::size_t output, const Tensor& bound) {
-  const Tensor& written = current_[output];
-  if (written.defined() && written.data() == value.data && (!bound.defined() || written.data() == bound.data())) {
-    if (bound.defined()) {
-      TANDEM_TRY(Tensor result, shaped(bound, value));
-      return Value{std::move(result)};
-    }
-    set_shape(*written.impl(), value.size_span(), value.stride_span());
-    return Value{written};
-  }
-  Tensor target = bound;
-  if (!target.defined()) {
-    TANDEM_TRY(target, recycled(output));
+Result<Value> Outputs::take_tensor(const TensorArg& value, std::size_t output) {
+  const Tensor& target = memory_[output];
+  const bool there = target.data() == value.data;
+  if (!is_bound_[output]) {
     std::array<std::int64_t, kMaxRank> strides{};
-    strides_from_dim_order(value.size_span(), value.order_span(), {strides.data(), value.rank});
-    set_shape(*target.impl(), value.size_span(), {strides.data(), value.rank});
+    const std::span<std::int64_t> planned{strides.data(), value.rank};
+    strides_from_dim_order(value.size_span(), value.order_span(), planned);
+    set_shape(*target.impl(), value.size_span(), there ? value.stride_span() : planned);
+  } else if (there) {
+    TANDEM_TRY(Tensor result, shaped(target, value));
+    return Value{std::move(result)};
   } else if (!std::ranges::equal(target.sizes(), value.size_span())) {
     return Error{ErrorCode::InvalidArgument, "the bound tensor has other sizes than the run produced"}.with_expected(
         base::text_of(value.size_span()), base::text_of(target.sizes()));
   }
-  base::copy_strided(target.data(), target.strides(), value.data, value.stride_span(), value.size_span(),
-                     item_bytes(value.dtype));
-  return Value{std::move(target)};
+  if (!there) {
+    base::copy_strided(target.data(), target.strides(), value.data, value.stride_span(), value.size_span(),
+                       item_bytes(value.dtype));
+  }
+  return Value{target};
 }
 
 }  // namespace tandem::runtime

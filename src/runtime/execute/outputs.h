@@ -12,9 +12,27 @@
 
 namespace tandem::runtime {
 
-/// The memory of a method's outputs: recycled tensors, or the caller's.
+/// Memory for a method's outputs: what callers dropped is used again.
 ///
-/// Thread-safety: none; it belongs to the executions of one instance.
+/// Lifetime: the schedule outlives it.
+/// Thread-safety: none; it belongs to whoever enqueues on one instance.
+class OutputPool {
+ public:
+  explicit OutputPool(const Schedule& schedule) : schedule_{schedule}, pool_(schedule.outputs.size()) {}
+
+  /// A tensor of the output's upper bound. Earlier work on other streams may still use it (Tensor::Impl::uses).
+  /// Errors: OutOfMemory.
+  [[nodiscard]] Result<Tensor> take(std::size_t output);
+
+ private:
+  const Schedule& schedule_;
+  std::vector<std::vector<Tensor>> pool_;  ///< Per output: tensors that came back when only the pool holds them.
+};
+
+/// Where one run puts its outputs: recycled tensors, or the caller's.
+///
+/// Lifetime: the schedule outlives it.
+/// Thread-safety: none; it belongs to one execution.
 class Outputs {
  public:
   explicit Outputs(const Schedule& schedule);
@@ -23,26 +41,39 @@ class Outputs {
   /// Errors: InvalidArgument, InvalidType, with the output's index, expected and found.
   [[nodiscard]] static Status check_bound(const Schedule& schedule, std::span<const Tensor> bound);
 
-  /// Gives every output that steps write directly its memory for this run.
+  /// When the run is enqueued: gives every tensor output its memory.
   /// Errors: OutOfMemory.
-  [[nodiscard]] Status begin(Instance& instance, std::span<const Tensor> bound);
-  /// Whether a range meets memory that this run writes its outputs to.
+  [[nodiscard]] Status begin(OutputPool& pool, std::span<const Tensor> bound);
+  /// All memory that the run will write outputs to; undefined entries are to be skipped.
+  [[nodiscard]] std::span<const Tensor> memory() const noexcept { return memory_; }
+
+  /// The tensors as callers will get them; entries of other outputs are left alone.
+  void announce(std::span<Value> values) const;
+
+  /// When the run starts: steps write to the targets where they can.
+  void begin(Instance& instance) noexcept;
+  /// Whether a range meets memory that steps of this run write outputs to.
   [[nodiscard]] bool writes_to(const void* data, std::size_t bytes) const noexcept;
-  /// After the run: hands the outputs over, copying those that ended up elsewhere.
-  /// Errors: OutOfMemory; InvalidArgument, a bound tensor has other sizes than the run produced.
-  [[nodiscard]] Status collect(Instance& instance, std::span<const Tensor> bound, std::span<Value> values);
-  /// Drops this run's memory after a failure.
+  /// When the run is over: hands the outputs over, copying those that ended up elsewhere.
+  /// Errors: InvalidArgument, a bound tensor has other sizes than the run produced.
+  [[nodiscard]] Status collect(Instance& instance, std::span<Value> values);
+  /// Lets go of the memory.
   void abandon() noexcept;
 
  private:
-  Result<Tensor> recycled(std::size_t output);
-  Result<Value> take(Instance& instance, std::size_t output, const Tensor& bound);
-  Result<Value> take_tensor(const TensorArg& value, std::size_t output, const Tensor& bound);
+  [[nodiscard]] std::size_t count() const noexcept { return first_.size(); }
+  /// Where the output ends up; undefined for numbers and for values that an earlier output names.
+  Tensor& target(std::size_t output) noexcept { return memory_[output]; }
+  /// Where steps write it: the target, or memory of the pool if a bound one cannot take it. Undefined if a step
+  /// decides.
+  Tensor& written(std::size_t output) noexcept { return memory_[count() + output]; }
+  Result<Value> take(Instance& instance, std::size_t output);
+  Result<Value> take_tensor(const TensorArg& value, std::size_t output);
 
   const Schedule& schedule_;
-  std::vector<std::size_t> first_;         ///< Per output: the first output that names the same value.
-  std::vector<std::vector<Tensor>> pool_;  ///< Per output: tensors that came back when only the pool holds them.
-  std::vector<Tensor> current_;            ///< Per output: where this run writes it; undefined if not directly.
+  std::vector<std::size_t> first_{};  ///< Per output: the first output that names the same value.
+  std::vector<Tensor> memory_;        ///< Targets, then where steps write.
+  std::vector<bool> is_bound_;
 };
 
 }  // namespace tandem::runtime

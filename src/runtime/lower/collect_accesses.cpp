@@ -29,9 +29,10 @@ std::optional<AccessMode> access_mode(OpAccess mode) {
 void collect_accesses(Schedule& schedule) {
   for (Step& step : schedule.steps) {
     step.first_access = static_cast<std::uint32_t>(schedule.accesses.size());
+    step.changes_state = step.kind == Step::Kind::Delegate && schedule.delegates[step.target].stateful;
     // A move and a free touch handles, not bytes.
     if (step.kind != Step::Kind::Move && step.kind != Step::Kind::Free) {
-      for_each_tensor(schedule, step, [&schedule](std::uint32_t value, OpAccess op_mode) {
+      for_each_tensor(schedule, step, [&schedule, &step](std::uint32_t value, OpAccess op_mode) {
         const std::optional<AccessMode> mode = access_mode(op_mode);
         if (!mode) return;
         for (const std::uint32_t root : schedule.values[value].roots) {
@@ -42,6 +43,9 @@ void collect_accesses(Schedule& schedule) {
                                        .begin = place.offset,
                                        .end = place.offset + place.bytes,
                                        .mode = *mode});
+          if (*mode != AccessMode::Read && schedule.buffers[place.buffer].kind == BufferPlan::Kind::State) {
+            step.changes_state = true;
+          }
         }
       });
     }

@@ -50,7 +50,7 @@ void find_roots(Schedule& schedule);
 /// Offsets of the values that the program did not plan, and the size of every arena.
 /// Errors: InvalidProgram (sizes overflow).
 [[nodiscard]] Status plan_memory(Schedule& schedule);
-/// Fills Step::accesses from arguments, modes, roots and places.
+/// Fills the accesses of all steps from arguments, modes, roots and places, and Step::changes_state.
 void collect_accesses(Schedule& schedule);
 /// The streams of a policy. PerThread and PerMethod put every step on the execution's stream; PerDelegate gives each
 /// delegate a stream of its own and orders nothing but by the joins before steps that run on the host.

@@ -55,6 +55,9 @@ Status prepare_one(const LowerInput& input, std::size_t index, std::span<const A
   TANDEM_CHECK_OK(backend->available());
   TANDEM_TRY(auto prepared, backend->prepare(delegate.payload, context));
   plan.output_count = prepared->output_count();
+  const DelegateCapabilities capabilities = prepared->capabilities();
+  plan.max_contexts = capabilities.max_contexts;
+  plan.stateful = capabilities.stateful;
   plan.delegate = std::move(prepared);
   return {};
 }

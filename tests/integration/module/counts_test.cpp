@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -153,19 +154,25 @@ std::set<const void*> locks_of(Method& method, const std::vector<Value>& inputs)
   return std::set<const void*>(locked.begin(), locked.end());
 }
 
-TEST(CountsTest, MethodsShareNoLock) {
-  const Fixture first{"split25"};
-  const Fixture second{"split25"};
-  Module one{first.program(), first.data_files()};
-  Module two{second.program(), second.data_files()};
-  const auto a = one.method("forward");
-  const auto b = two.method("forward");
-  ASSERT_TRUE(a.ok() && b.ok());
-  const std::set<const void*> of_a = locks_of(**a, first.inputs("forward", 0));
-  const std::set<const void*> of_b = locks_of(**b, second.inputs("forward", 0));
-  EXPECT_EQ(of_a.size(), 1U);  // the method's own; 0 would mean that the counter does not count
-  EXPECT_EQ(of_b.size(), 1U);
-  EXPECT_NE(of_a, of_b);
+TEST(CountsTest, TheLockCounterCounts) {
+  std::mutex mutex;
+  lock_count = 0;
+  counting = true;
+  { const std::scoped_lock lock{mutex}; }
+  counting = false;
+  ASSERT_EQ(lock_count, 1U);
+  EXPECT_EQ(locks[0], mutex.native_handle());
+}
+
+TEST(CountsTest, RunsLockNothing) {  // a method's turns are given by a gate without a lock
+  for (const char* name : {"split25", "state_host", "multi"}) {
+    const Fixture fixture{name};
+    Module module{fixture.program(), fixture.data_files()};
+    const std::string method = name == std::string{"multi"} ? *module.method_names()->begin() : "forward";
+    const auto loaded = module.method(method);
+    ASSERT_TRUE(loaded.ok());
+    EXPECT_TRUE(locks_of(**loaded, fixture.inputs(method, 0)).empty()) << name;
+  }
 }
 
 TEST(CountsTest, ShapesSeenBeforeAllocateNothing) {

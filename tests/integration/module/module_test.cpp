@@ -183,7 +183,14 @@ TEST(ModuleTest, FailedRunLeavesMethodAndNeighboursUsable) {
   EXPECT_EQ(failed.error().code(), ErrorCode::BackendFailed);
   EXPECT_EQ(failed.error().site().delegate, 0);
   EXPECT_FALSE(failed.error().native().text.empty());
-  ASSERT_TRUE(module.forward(fixture.inputs("forward", 0)).ok());
+  // It had begun to write to its state.
+  const auto refused = module.forward(fixture.inputs("forward", 0));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::InvalidState);
+  ASSERT_TRUE(module.reset_state().ok());
+  const auto again = module.forward(fixture.inputs("forward", 0));
+  ASSERT_TRUE(again.ok());
+  fixture.expect_outputs("forward", 0, *again);
   const auto outputs = other.forward(neighbour.inputs("forward", 0));
   ASSERT_TRUE(outputs.ok());
   neighbour.expect_outputs("forward", 0, *outputs);

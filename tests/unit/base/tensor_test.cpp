@@ -1,4 +1,4 @@
-#include "base/tensor_impl.h"
+#include "device/tensor_impl.h"
 
 #include <tandem/tensor.h>
 #include <tandem/value.h>

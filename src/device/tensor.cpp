@@ -2,10 +2,12 @@
 
 #include "base/checked.h"
 #include "base/host_memory.h"
-#include "base/tensor_impl.h"
+#include "base/log.h"
+#include "device/tensor_impl.h"
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -16,8 +18,55 @@ void retain(Tensor::Impl* impl) noexcept {
   if (impl != nullptr) impl->references.fetch_add(1, std::memory_order_relaxed);
 }
 
+/// Tensors whose last handle is gone while streams still use their bytes. Looked at again whenever a tensor goes.
+class Retired {
+ public:
+  static Retired& instance() {
+    static auto* retired = new Retired;  // never destroyed: tensors may outlive static objects
+    return *retired;
+  }
+
+  void add(Tensor::Impl* impl) noexcept {
+    const std::scoped_lock lock{mutex_};
+    impl->next_retired = waiting_;
+    waiting_ = impl;
+    any_.store(true, std::memory_order_relaxed);
+  }
+
+  void sweep() noexcept {
+    if (!any_.load(std::memory_order_relaxed)) return;
+    Tensor::Impl* over = nullptr;  // their release functions run outside the lock
+    {
+      const std::scoped_lock lock{mutex_};
+      for (Tensor::Impl** at = &waiting_; *at != nullptr;) {
+        Tensor::Impl* const one = *at;
+        if (!one->known_uses()->are_over()) {
+          at = &one->next_retired;
+          continue;
+        }
+        *at = one->next_retired;
+        one->next_retired = over;
+        over = one;
+      }
+      any_.store(waiting_ != nullptr, std::memory_order_relaxed);
+    }
+    while (over != nullptr) delete std::exchange(over, over->next_retired);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> any_{false};
+  Tensor::Impl* waiting_ = nullptr;
+};
+
 void drop(Tensor::Impl* impl) noexcept {
-  if (impl != nullptr && impl->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete impl;
+  if (impl == nullptr || impl->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (const device::Uses* uses = impl->known_uses(); uses != nullptr && !uses->are_over()) {
+    Retired::instance().add(impl);
+  } else {
+    delete impl;
+  }
+  Retired::instance().sweep();
 }
 
 Result<std::unique_ptr<Tensor::Impl>> describe(ScalarType dtype, std::span<const std::int64_t> sizes) {
@@ -59,8 +108,33 @@ bool is_permutation(std::span<const std::uint8_t> order) noexcept {
 
 Tensor::Impl::~Impl() {
   if (owns_data) base::free_host(data);
-  if (release) release();
+  if (release) {
+    try {
+      release();
+    } catch (...) {
+      base::log(LogLevel::Error, "the release function of a tensor threw; it must not");
+    }
+  }
+  delete uses.load(std::memory_order_relaxed);
 }
+
+device::Uses& Tensor::Impl::make_uses() {
+  device::Uses* found = known_uses();
+  if (found != nullptr) return *found;
+  auto fresh = std::make_unique<device::Uses>();
+  if (uses.compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
+  return *found;
+}
+
+Status Tensor::record_use(StreamRef stream) const {
+  device::Stream& used = stream.get();
+  if (used.is_inline()) return {};
+  TANDEM_TRY(const Event event, stream.record());
+  impl_->make_uses().note_read(used.id(), event);
+  return {};
+}
+
+void Tensor::release_after(const Event& event) const { impl_->make_uses().note_read({}, event); }
 
 Tensor::Tensor(const Tensor& other) noexcept : impl_{other.impl_} { retain(impl_); }
 Tensor::Tensor(Tensor&& other) noexcept : impl_{std::exchange(other.impl_, nullptr)} {}

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "device/host/timeline.h"
+#include "device/stream.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+namespace tandem::device {
+
+/// One entry of a host stream's queue: work, a copy, or a wait.
+struct Piece {
+  Stream::Work work = nullptr;  ///< Null: a copy, or nothing but the wait.
+  void* data = nullptr;         ///< Of the work, or where the copy goes.
+  std::uint32_t index = 0;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+  std::shared_ptr<Timeline> after{};  ///< Waits for `point` of it, if set.
+  std::uint64_t point = 0;
+
+  [[nodiscard]] bool may_run() const noexcept { return after == nullptr || after->has_passed(point); }
+  /// False if there is more of it.
+  bool run() const noexcept {
+    if (work != nullptr) {
+      const WorkScope scope;
+      return !work(data, index);
+    }
+    if (bytes != 0) std::memmove(data, from, bytes);
+    return true;
+  }
+};
+
+}  // namespace tandem::device

@@ -1,0 +1,391 @@
+#include "runtime/execute/dispatcher.h"
+
+#include "base/fork.h"
+#include "base/guarded.h"
+#include "device/tensor_impl.h"
+#include "runtime/execute/inputs.h"
+#include "runtime/execute/lane.h"
+#include "runtime/execute/stream_walk.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace tandem::runtime {
+
+/// One call's turn: its stream, the state that it has to itself while it enqueues, and its instance.
+class Dispatcher::Turn {
+ public:
+  /// Blocks until it is the caller's turn. Errors: Busy, if it may not wait.
+  [[nodiscard]] static Result<Turn> take(Dispatcher& dispatcher, const ExecuteOptions& options) {
+    Turn turn{dispatcher, dispatcher.choose_stream(options), dispatcher.choose_state(options)};
+    if (turn.state_ != nullptr) turn.state_->order().gate.enter();
+    TANDEM_TRY(turn.lane_, dispatcher.enter(turn.stream(), options));
+    return turn;
+  }
+  Turn(Turn&& other) noexcept
+      : dispatcher_{other.dispatcher_},
+        stream_{other.stream_},
+        state_{std::exchange(other.state_, nullptr)},
+        lane_{std::exchange(other.lane_, nullptr)} {}
+  Turn& operator=(Turn&&) = delete;
+  ~Turn() {
+    if (lane_ != nullptr) dispatcher_.leave(*lane_, stream_);
+    if (state_ != nullptr) state_->order().gate.leave();
+  }
+
+  [[nodiscard]] device::Stream& stream() const noexcept { return stream_; }
+  [[nodiscard]] State* state() const noexcept { return state_; }
+  [[nodiscard]] Lane& lane() const noexcept { return *lane_; }
+
+  /// Makes the stream wait for whatever the run conflicts with on other streams.
+  [[nodiscard]] Status order(const Run& run, std::span<const Event> ready) const {
+    return for_each_use(
+        run, ready, [this](const device::Uses& uses) { return uses.before_write(stream_); },
+        [this](const device::Uses& uses) { return uses.before_read(stream_); },
+        [this](const Event& event) { return stream_.wait(*event.impl()); });
+  }
+  /// The same by waits of the host.
+  [[nodiscard]] Status wait_for_conflicts(const Run& run, std::span<const Event> ready) const {
+    const auto wait = [](const device::Uses& uses) { return uses.synchronize(); };
+    return for_each_use(run, ready, wait, wait, [](const Event& event) { return event.impl()->synchronize(); });
+  }
+  /// Notes what later executions must wait for. An undefined `done`: the run is over, and so is all before it.
+  void note(const Event& done, std::span<const Value> inputs, std::span<const Tensor> written) const {
+    const device::StreamId id = stream_.id();
+    lane_->uses().note_write(id, done);
+    if (state_ != nullptr) state_->order().uses.note_write(id, done);
+    if (!done.defined()) return;
+    for (const Value& input : inputs) {
+      if (input.is_tensor()) input.tensor().impl()->make_uses().note_read(id, done);
+    }
+    for (const Tensor& target : written) {
+      if (target.defined()) target.impl()->make_uses().note_write(id, done);
+    }
+  }
+
+ private:
+  Turn(Dispatcher& dispatcher, device::Stream& stream, State* state) noexcept
+      : dispatcher_{dispatcher}, stream_{stream}, state_{state} {}
+
+  template <class Write, class Read, class Ready>
+  Status for_each_use(const Run& run, std::span<const Event> ready, Write&& write, Read&& read, Ready&& wait) const {
+    TANDEM_CHECK_OK(write(lane_->uses()));
+    if (state_ != nullptr) TANDEM_CHECK_OK(write(state_->order().uses));
+    for (const Value& input : run.inputs()) {
+      const device::Uses* const uses = input.is_tensor() ? input.tensor().impl()->known_uses() : nullptr;
+      if (uses != nullptr) TANDEM_CHECK_OK(read(*uses));
+    }
+    for (const Tensor& target : run.written()) {
+      const device::Uses* const uses = target.defined() ? target.impl()->known_uses() : nullptr;
+      if (uses != nullptr) TANDEM_CHECK_OK(write(*uses));
+    }
+    for (const Event& event : ready) {
+      if (event.defined()) TANDEM_CHECK_OK(wait(event));
+    }
+    return {};
+  }
+
+  Dispatcher& dispatcher_;
+  device::Stream& stream_;
+  State* state_;
+  Lane* lane_ = nullptr;
+};
+
+namespace {
+
+/// An execution that an executor runs later.
+class Job {
+ public:
+  Job(std::weak_ptr<Dispatcher> dispatcher, std::shared_ptr<Execution::Shared> shared, std::span<const Value> inputs,
+      const ExecuteOptions& options)
+      : dispatcher_{std::move(dispatcher)},
+        shared_{std::move(shared)},
+        inputs_{inputs.begin(), inputs.end()},
+        outputs_{options.outputs.begin(), options.outputs.end()},
+        ready_{options.inputs_ready.begin(), options.inputs_ready.end()},
+        options_{options} {
+    options_.outputs = outputs_;
+    options_.inputs_ready = ready_;
+    options_.executor = {};
+  }
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  ~Job() {
+    if (!ended_) end(Error{ErrorCode::InvalidState, "the executor dropped the execution"});
+  }
+
+  void run() noexcept {
+    if (std::exchange(ended_, true)) return;
+    const std::shared_ptr<Dispatcher> dispatcher = dispatcher_.lock();
+    end(dispatcher == nullptr
+            ? Status{Error{ErrorCode::InvalidState, "the method was destroyed before the executor ran the execution"}}
+            : base::guarded(ErrorCode::Internal,
+                            [&] { return dispatcher->execute(inputs_, shared_->values, options_); }));
+  }
+
+ private:
+  void end(Status status) noexcept {
+    if (!status.ok()) shared_->done.impl()->set_failure(std::move(status).error());
+    shared_->done.impl()->signal();
+  }
+
+  std::weak_ptr<Dispatcher> dispatcher_;
+  std::shared_ptr<Execution::Shared> shared_;
+  std::vector<Value> inputs_;
+  std::vector<Tensor> outputs_;
+  std::vector<Event> ready_;
+  ExecuteOptions options_;
+  bool ended_ = false;
+};
+
+Status check_options(const Schedule& schedule, const MethodOptions& options) {
+  const auto refuse = [&schedule](const char* key, std::string expected, std::uint32_t found) {
+    return Error{ErrorCode::InvalidArgument, "the method cannot be loaded with this option"}
+        .with_expected(std::move(expected), std::to_string(found))
+        .with_key(key)
+        .with_method(std::string{schedule.method});
+  };
+  if (options.instances == 0) return refuse("instances", "at least 1", 0);
+  if (options.max_in_flight == 0) return refuse("max_in_flight", "at least 1", 0);
+  for (std::size_t d = 0; d < schedule.delegates.size(); ++d) {
+    const std::uint32_t most = schedule.delegates[d].max_contexts;
+    if (most == 0 || options.instances <= most) continue;
+    return refuse("instances", "at most " + std::to_string(most), options.instances)
+        .with_backend(std::string{schedule.delegates[d].backend_id}, static_cast<int>(d));
+  }
+  return {};
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(std::shared_ptr<const Schedule> schedule, device::Device& device, std::shared_ptr<State> state,
+                       const MethodOptions& options)
+    : schedule_{std::move(schedule)},
+      device_{device},
+      state_{std::move(state)},
+      scheduler_{options.scheduler},
+      gate_{options.instances} {}
+
+Dispatcher::~Dispatcher() = default;
+
+Result<std::shared_ptr<Dispatcher>> Dispatcher::create(std::shared_ptr<const Schedule> schedule, device::Device& device,
+                                                       std::shared_ptr<State> state, const MethodOptions& options) {
+  TANDEM_CHECK_OK(check_options(*schedule, options));
+  std::shared_ptr<Dispatcher> made{new Dispatcher{std::move(schedule), device, std::move(state), options}};
+  for (std::uint32_t i = 0; i < options.instances; ++i) {
+    TANDEM_TRY(auto lane, Lane::create(*made->schedule_, device, options.max_in_flight));
+    made->lanes_.push_back(std::move(lane));
+  }
+  if (options.streams == StreamPolicy::PerMethod) {
+    TANDEM_TRY(made->own_stream_, device.make_stream());
+  }
+  return made;
+}
+
+device::Stream& Dispatcher::choose_stream(const ExecuteOptions& options) const {
+  if (options.stream) return options.stream->get();
+  if (const std::optional<StreamRef> callers = CallerStreamGuard::current()) return callers->get();
+  return own_stream_ != nullptr ? *own_stream_ : device_.thread_stream();
+}
+
+State* Dispatcher::choose_state(const ExecuteOptions& options) const noexcept {
+  return options.state != nullptr ? options.state->impl().get() : state_.get();
+}
+
+Status Dispatcher::check(std::span<const Value> inputs, const ExecuteOptions& options) const {
+  TANDEM_CHECK_OK(base::refuse_forked_child());
+  TANDEM_CHECK_OK(check_inputs(*schedule_, inputs));
+  TANDEM_CHECK_OK(Outputs::check_bound(*schedule_, options.outputs));
+  const auto refuse_device = [this](const char* message, DeviceId found) {
+    return Error{ErrorCode::InvalidArgument, message}
+        .with_expected(to_string(schedule_->device), to_string(found))
+        .with_method(std::string{schedule_->method})
+        .with_device(to_string(schedule_->device));
+  };
+  const DeviceId device = choose_stream(options).id().device;
+  if (device != schedule_->device) return refuse_device("the stream belongs to another device", device);
+  for (const Event& event : options.inputs_ready) {
+    if (!event.defined() || event.impl()->device() == schedule_->device) continue;
+    return refuse_device("an event of inputs_ready belongs to another device", event.impl()->device());
+  }
+  const State* const state = choose_state(options);
+  if (options.state != nullptr && (state == nullptr || &state->schedule() != schedule_.get())) {
+    return Error{ErrorCode::InvalidArgument, "the state belongs to another method"}
+        .with_expected(std::string{schedule_->method},
+                       state == nullptr ? "no state" : std::string{state->schedule().method})
+        .with_method(std::string{schedule_->method});
+  }
+  if (state != nullptr && state->is_indeterminate()) {
+    return Error{ErrorCode::InvalidState, "an earlier execution failed and may have changed the state; reset it"}
+        .with_method(std::string{schedule_->method});
+  }
+  return {};
+}
+
+Result<Lane*> Dispatcher::enter(const device::Stream& stream, const ExecuteOptions& options) {
+  if (options.wait_if_busy) {
+    gate_.enter();
+  } else if (!gate_.try_enter()) {
+    return Error{ErrorCode::Busy, "every instance is in use"}
+        .with_expected("at most " + std::to_string(lanes_.size()), std::to_string(lanes_.size() + 1))
+        .with_method(std::string{schedule_->method});
+  }
+  for (;;) {
+    Lane* const best = choose_lane(stream);
+    if (best != nullptr && best->try_take()) return best;
+  }
+}
+
+/// Of the lanes that nobody enqueues on: one that this stream used last, for then there is nothing to wait for; else
+/// one whose work is over; else the one that was used longest ago.
+Lane* Dispatcher::choose_lane(const device::Stream& stream) const {
+  Lane* oldest = nullptr;
+  Lane* idle = nullptr;
+  for (const auto& lane : lanes_) {
+    if (lane->is_taken()) continue;
+    if (lanes_.size() == 1 || lane->last_stream() == stream.id().number) return lane.get();
+    if (idle == nullptr && lane->uses().are_over()) idle = lane.get();
+    if (oldest == nullptr || lane->last_turn() < oldest->last_turn()) oldest = lane.get();
+  }
+  return idle != nullptr ? idle : oldest;
+}
+
+void Dispatcher::leave(Lane& lane, const device::Stream& stream) noexcept {
+  lane.give_back(stream.id().number, turns_.fetch_add(1, std::memory_order_relaxed));
+  gate_.leave();
+}
+
+Status Dispatcher::execute(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options) {
+  TANDEM_CHECK_OK(check(inputs, options));
+  const bool waits = !is_fully_async() || !choose_stream(options).is_inline();
+  if (waits) TANDEM_CHECK_OK(choose_stream(options).may_wait());
+  Event done;
+  {
+    TANDEM_TRY(const Turn turn, Turn::take(*this, options));
+    if (!is_fully_async()) return run_with_host(turn, inputs, outputs, options);
+    if (turn.stream().is_inline()) return run_inline(turn, inputs, outputs, options);
+    TANDEM_TRY(done, enqueue(turn, inputs, outputs, nullptr, options));
+  }
+  return done.synchronize();
+}
+
+Status Dispatcher::run_inline(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
+                              const ExecuteOptions& options) {
+  Run& run = turn.lane().inline_run();
+  TANDEM_CHECK_OK(run.prepare(turn.state(), inputs, turn.lane().outputs(), options.outputs));
+  if (Status ordered = turn.order(run, options.inputs_ready); !ordered.ok()) {
+    return run.finish(std::move(ordered), false, outputs);
+  }
+  while (run.advance(StreamRef{turn.stream()}, UINT32_MAX, outputs)) {
+  }
+  turn.note({}, {}, {});
+  return run.status();
+}
+
+Status Dispatcher::run_with_host(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
+                                 const ExecuteOptions& options) {
+  Run& run = turn.lane().inline_run();
+  TANDEM_CHECK_OK(run.prepare(turn.state(), inputs, turn.lane().outputs(), options.outputs));
+  bool changed_state = false;
+  Status ran = turn.wait_for_conflicts(run, options.inputs_ready);
+  if (ran.ok()) ran = run.begin();
+  if (ran.ok()) ran = walk_streams(turn.lane(), turn.stream(), changed_state);
+  turn.note({}, {}, {});
+  return run.finish(std::move(ran), changed_state, outputs);
+}
+
+Result<Event> Dispatcher::enqueue(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
+                                  std::shared_ptr<Execution::Shared> shared, const ExecuteOptions& options) {
+  device::Stream& stream = turn.stream();
+  Lane& lane = turn.lane();
+  TANDEM_TRY(EnqueuedRun* const next, lane.take_run(options.wait_if_busy));
+  TANDEM_TRY(const Event done, lane.take_event(stream));
+  if (shared != nullptr) {
+    next->kept_inputs.assign(inputs.begin(), inputs.end());
+    inputs = next->kept_inputs;
+  }
+  const auto undo = [&](Status failure) {
+    next->kept_inputs.clear();
+    return next->run.finish(std::move(failure), false, {}).error();
+  };
+  if (Status prepared = next->run.prepare(turn.state(), inputs, lane.outputs(), options.outputs); !prepared.ok()) {
+    return undo(std::move(prepared));
+  }
+  if (Status ordered = turn.order(next->run, options.inputs_ready); !ordered.ok()) return undo(std::move(ordered));
+  // The run lets go of these when it is over, which may be before they are noted.
+  const std::vector<Value> read{inputs.begin(), inputs.end()};
+  const std::vector<Tensor> written{next->run.written().begin(), next->run.written().end()};
+  if (shared != nullptr) {
+    shared->done = done;
+    next->run.announce(shared->early);
+  }
+  next->done = done;
+  next->values = outputs;
+  next->inside = &stream.within_work();
+  next->steps_at_once = stream.interleaves() ? 1 : UINT32_MAX;
+  if (options.state != nullptr) next->kept_state = options.state->impl();
+  next->shared = std::move(shared);
+  next->dispatcher = shared_from_this();
+  next->under_way.store(true, std::memory_order_relaxed);
+  if (Status submitted = stream.submit(&EnqueuedRun::work, next, 0); !submitted.ok()) {
+    next->under_way.store(false, std::memory_order_relaxed);
+    next->dispatcher.reset();
+    next->shared.reset();
+    next->kept_state.reset();
+    return undo(std::move(submitted));
+  }
+  if (Status recorded = stream.record(*done.impl()); !recorded.ok()) {
+    ignore(stream.synchronize(), "nothing can be ordered after this run, so it has to be over");
+    return std::move(recorded).error();
+  }
+  turn.note(done, read, written);
+  return done;
+}
+
+Result<Execution> Dispatcher::execute_async(std::span<const Value> inputs, const ExecuteOptions& options) {
+  TANDEM_CHECK_OK(check(inputs, options));
+  device::Stream& stream = choose_stream(options);
+  auto shared = std::make_shared<Execution::Shared>();
+  shared->early.resize(schedule_->outputs.size());
+  shared->values.resize(schedule_->outputs.size());
+  if (options.executor && (stream.is_inline() || !is_fully_async())) return post(inputs, std::move(shared), options);
+  if (!is_fully_async()) {
+    return Error{ErrorCode::WouldBlock, "the method needs the host between its steps, and there is no executor"}
+        .with_method(std::string{schedule_->method});
+  }
+  TANDEM_TRY(const Turn turn, Turn::take(*this, options));
+  if (!stream.is_inline()) {
+    TANDEM_TRY(const Event done, enqueue(turn, inputs, shared->values, shared, options));
+    return Execution{std::move(shared)};
+  }
+  TANDEM_TRY(shared->done, turn.lane().take_event(stream));
+  TANDEM_CHECK_OK(stream.record(*shared->done.impl()));
+  if (Status ran = run_inline(turn, inputs, shared->values, options); !ran.ok()) {
+    shared->done.impl()->set_failure(std::move(ran).error());
+  }
+  shared->early = shared->values;
+  return Execution{std::move(shared)};
+}
+
+Result<Execution> Dispatcher::post(std::span<const Value> inputs, std::shared_ptr<Execution::Shared> shared,
+                                   const ExecuteOptions& options) {
+  device::Stream& stream = choose_stream(options);
+  TANDEM_TRY(shared->done, stream.make_event());
+  shared->done.impl()->hold();
+  ExecuteOptions later = options;
+  if (!stream.is_inline()) later.stream = StreamRef{stream};  // the thread's own choice is not the executor's
+  const auto job = std::make_shared<Job>(weak_from_this(), shared, inputs, later);
+  TANDEM_CHECK_OK(base::guarded(ErrorCode::InvalidState, [&]() -> Status {
+    options.executor([job] { job->run(); });
+    return {};
+  }));
+  return Execution{std::move(shared)};
+}
+
+Status Dispatcher::wait_until_idle() {
+  for (const auto& lane : lanes_) TANDEM_CHECK_OK(lane->uses().synchronize());
+  return {};
+}
+
+}  // namespace tandem::runtime

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "base/fair_gate.h"
+#include "device/device.h"
+#include "runtime/execute/outputs.h"
+#include "runtime/schedule.h"
+#include "runtime/state.h"
+
+#include <tandem/method.h>
+#include <tandem/result.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tandem::runtime {
+
+class Lane;
+class Run;
+
+/// Puts executions of one loaded method on streams: picks stream and instance, orders each execution after what it
+/// conflicts with, and notes what later ones must wait for.
+///
+/// Lifetime: executions under way keep it alive.
+/// Thread-safety: any thread.
+class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
+ public:
+  /// `state` is null if the method has none. `device` outlives the dispatcher.
+  /// Errors: InvalidArgument, as Method::load(); OutOfMemory; what Delegate::new_context() says.
+  [[nodiscard]] static Result<std::shared_ptr<Dispatcher>> create(std::shared_ptr<const Schedule> schedule,
+                                                                  device::Device& device, std::shared_ptr<State> state,
+                                                                  const MethodOptions& options);
+  ~Dispatcher();
+
+  /// Whether executions need no host between their start and their end.
+  [[nodiscard]] bool is_fully_async() const noexcept { return schedule_->streams.streams == 1; }
+  /// Errors: as Method::execute_into().
+  [[nodiscard]] Status execute(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options);
+  /// Errors: as Method::execute_async().
+  [[nodiscard]] Result<Execution> execute_async(std::span<const Value> inputs, const ExecuteOptions& options);
+  /// Blocks until nothing is under way. Errors: InvalidState, called by work on a stream.
+  [[nodiscard]] Status wait_until_idle();
+
+ private:
+  Dispatcher(std::shared_ptr<const Schedule> schedule, device::Device& device, std::shared_ptr<State> state,
+             const MethodOptions& options);
+  class Turn;
+  Status check(std::span<const Value> inputs, const ExecuteOptions& options) const;
+  device::Stream& choose_stream(const ExecuteOptions& options) const;
+  State* choose_state(const ExecuteOptions& options) const noexcept;
+  Result<Lane*> enter(const device::Stream& stream, const ExecuteOptions& options);
+  Lane* choose_lane(const device::Stream& stream) const;
+  void leave(Lane& lane, const device::Stream& stream) noexcept;
+  /// On a stream that runs everything at once.
+  Status run_inline(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
+                    const ExecuteOptions& options);
+  /// A schedule over several streams: the host walks with it.
+  Status run_with_host(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
+                       const ExecuteOptions& options);
+  /// `shared` is null if the caller waits, so that its spans stay valid. Returns the event at the run's end.
+  Result<Event> enqueue(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
+                        std::shared_ptr<Execution::Shared> shared, const ExecuteOptions& options);
+  /// Gives the execution to the executor.
+  Result<Execution> post(std::span<const Value> inputs, std::shared_ptr<Execution::Shared> shared,
+                         const ExecuteOptions& options);
+
+  std::shared_ptr<const Schedule> schedule_;
+  device::Device& device_;
+  std::shared_ptr<State> state_;
+  std::shared_ptr<SeededScheduler> scheduler_;    ///< Owns the device if there is one.
+  std::unique_ptr<device::Stream> own_stream_{};  ///< StreamPolicy::PerMethod.
+  base::FairGate gate_;                           ///< As many at a time as there are lanes.
+  std::atomic<std::uint64_t> turns_{0};           ///< Taken so far.
+  std::vector<std::unique_ptr<Lane>> lanes_{};    ///< One per instance.
+};
+
+}  // namespace tandem::runtime

@@ -1,0 +1,53 @@
+#include "runtime/execute/run.h"
+
+#include "base/guarded.h"
+#include "runtime/execute/inputs.h"
+
+#include <string>
+#include <utility>
+
+namespace tandem::runtime {
+
+Status Run::prepare(State* state, std::span<const Value> inputs, OutputPool& pool, std::span<const Tensor> bound) {
+  state_ = state;
+  inputs_ = inputs;
+  cursor_ = {};
+  begun_ = false;
+  status_ = {};
+  Status begun = outputs_.begin(pool, bound);
+  if (!begun.ok()) outputs_.abandon();
+  return begun;
+}
+
+Status Run::begin() {
+  if (state_ != nullptr && state_->is_indeterminate()) {
+    return Error{ErrorCode::InvalidState, "an earlier execution failed and may have changed the state; reset it"}
+        .with_method(std::string{instance_.schedule().method});
+  }
+  instance_.begin(state_);
+  outputs_.begin(instance_);
+  return set_inputs(instance_, inputs_,
+                    [this](const void* data, std::size_t bytes) { return outputs_.writes_to(data, bytes); });
+}
+
+Status Run::walk(StreamRef stream, std::uint64_t limit) {
+  if (!std::exchange(begun_, true)) TANDEM_CHECK_OK(begin());
+  return run_steps(instance_, stream, cursor_, limit);
+}
+
+bool Run::advance(StreamRef stream, std::uint64_t limit, std::span<Value> values) noexcept {
+  Status walked = base::guarded(ErrorCode::Internal, [&] { return walk(stream, limit); });
+  if (walked.ok() && cursor_.next < instance_.schedule().steps.size()) return true;
+  status_ =
+      base::guarded(ErrorCode::Internal, [&] { return finish(std::move(walked), cursor_.changed_state, values); });
+  return false;
+}
+
+Status Run::finish(Status ran, bool changed_state, std::span<Value> values) {
+  if (ran.ok()) ran = outputs_.collect(instance_, values);
+  if (!ran.ok() && changed_state && state_ != nullptr) state_->mark_indeterminate();
+  outputs_.abandon();
+  return ran;
+}
+
+}  // namespace tandem::runtime

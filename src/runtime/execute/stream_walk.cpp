@@ -1,0 +1,119 @@
+#include "runtime/execute/stream_walk.h"
+
+#include "base/guarded.h"
+#include "runtime/execute/eager.h"
+
+#include <mutex>
+#include <utility>
+
+namespace tandem::runtime {
+namespace {
+
+class StreamWalk {
+ public:
+  StreamWalk(Lane& lane, device::Stream& main)
+      : lane_{lane},
+        main_{main},
+        schedule_{lane.instance().schedule()},
+        plan_{schedule_.streams},
+        used_(plan_.streams) {}
+
+  Status run(bool& changed_state) {
+    keep(walk(changed_state));
+    keep(join());
+    return std::move(first_failure_);
+  }
+
+ private:
+  device::Stream& stream(std::uint32_t number) { return number == 0 ? main_ : *lane_.side_streams()[number - 1]; }
+
+  Status walk(bool& changed_state) {
+    const auto count = static_cast<std::uint32_t>(schedule_.steps.size());
+    std::uint64_t done = 0;
+    std::uint32_t next = 0;
+    std::size_t sync = 0;
+    for (; next < count && !failed_; ++done) {
+      if (done == kMaxStepsPerRun) return too_many_steps(schedule_, next);
+      TANDEM_CHECK_OK(synchronize(sync, next));
+      changed_state = changed_state || schedule_.steps[next].changes_state;
+      if (plan_.stream_of[next] != kNone) {
+        used_[plan_.stream_of[next]] = true;
+        TANDEM_CHECK_OK(stream(plan_.stream_of[next]).submit(&StreamWalk::work, this, next));
+        ++next;
+        continue;
+      }
+      const std::uint32_t at = next;
+      TANDEM_CHECK_OK(run_step(lane_.instance(), StreamRef{main_.within_work()}, next));
+      if (next != at + 1) sync = first_sync(next);
+    }
+    return failed_ ? Status{} : synchronize(sync, count);
+  }
+
+  std::size_t first_sync(std::uint32_t step) const {
+    std::size_t at = 0;
+    while (at < plan_.syncs.size() && plan_.syncs[at].step < step) ++at;
+    return at;
+  }
+
+  /// What the plan wants before `step`.
+  Status synchronize(std::size_t& next, std::uint32_t step) {
+    for (; next < plan_.syncs.size() && plan_.syncs[next].step <= step; ++next) {
+      const StreamPlan::Sync& sync = plan_.syncs[next];
+      switch (sync.kind) {
+        case StreamPlan::Sync::Kind::Record:
+          TANDEM_CHECK_OK(stream(sync.stream).record(*lane_.schedule_events()[sync.event].impl()));
+          break;
+        case StreamPlan::Sync::Kind::Wait:
+          TANDEM_CHECK_OK(stream(sync.stream).wait(*lane_.schedule_events()[sync.event].impl()));
+          break;
+        case StreamPlan::Sync::Kind::Join:
+          TANDEM_CHECK_OK(join());
+          break;
+      }
+    }
+    return {};
+  }
+
+  Status join() {
+    Status joined;
+    for (std::uint32_t i = 0; i < plan_.streams; ++i) {
+      if (!used_[i]) continue;  // the caller may have work of its own there
+      if (Status one = stream(i).synchronize(); !one.ok() && joined.ok()) joined = std::move(one);
+    }
+    return joined;
+  }
+
+  static bool work(void* data, std::uint32_t step) noexcept {
+    auto& self = *static_cast<StreamWalk*>(data);
+    if (self.failed_) return false;
+    device::Stream& stream = self.stream(self.plan_.stream_of[step]);
+    std::uint32_t next = step;
+    self.keep(base::guarded(ErrorCode::Internal,
+                            [&] { return run_step(self.lane_.instance(), StreamRef{stream.within_work()}, next); }));
+    return false;
+  }
+
+  void keep(Status status) {
+    if (status.ok()) return;
+    const std::scoped_lock lock{mutex_};
+    if (first_failure_.ok()) first_failure_ = std::move(status);
+    failed_ = true;
+  }
+
+  Lane& lane_;
+  device::Stream& main_;
+  const Schedule& schedule_;
+  const StreamPlan& plan_;
+  std::vector<bool> used_;  ///< By stream: whether any step went there.
+  std::mutex mutex_;
+  Status first_failure_{};
+  std::atomic<bool> failed_{false};
+};
+
+}  // namespace
+
+Status walk_streams(Lane& lane, device::Stream& main, bool& changed_state) {
+  return StreamWalk{lane, main}.run(changed_state);
+}
+
+}  // namespace tandem::runtime
