@@ -6,6 +6,7 @@
 #include "cli/npy.h"
 #include "cli/random_values.h"
 #include "cli/replay.h"
+#include "cli/stream_options.h"
 #include "cli/text.h"
 #include "cli/timing.h"
 #include "cli/value_text.h"
@@ -39,6 +40,7 @@ struct RunOptions {
   MeasureOptions measure{};
   std::string output{};
   std::string device = "host";
+  StreamOptions streams{};
   std::vector<std::string> replay{};
   bool json = false;
 };
@@ -193,6 +195,8 @@ Json run_json(const RunOptions& options, const RunReport& report) {
           {"method", report.method},
           {"device", options.device},
           {"threads", options.measure.threads},
+          {"streams", name_of(options.streams.policy)},
+          {"schedule_seed", options.streams.seed ? Json(*options.streams.seed) : Json{}},
           {"runs", m.times.size()},
           {"distinct_results", m.distinct_results},
           {"matched", report.checked ? Json(report.comparison.matched) : Json{}},
@@ -212,9 +216,9 @@ Json run_json(const RunOptions& options, const RunReport& report) {
 
 std::string run_text(const RunOptions& options, const RunReport& report) {
   const Measurement& m = report.measurement;
-  std::string text =
-      fmt::format("{} {}: {} on {}, {}\n", printable(options.file), printable(report.method),
-                  count_text(m.times.size(), "run"), options.device, count_text(options.measure.threads, "thread"));
+  std::string text = fmt::format("{} {}: {} on {}, {}, {}\n", printable(options.file), printable(report.method),
+                                 count_text(m.times.size(), "run"), options.device,
+                                 count_text(options.measure.threads, "thread"), streams_text(options.streams));
   if (!m.times.empty()) {
     text +=
         fmt::format("time      p50 {:.1f} us, p99 {:.1f} us, first {:.1f} us, load {:.1f} us\n",
@@ -251,12 +255,16 @@ Result<ExitCode> run_program(const RunOptions& options) {
 
   MethodOptions method_options;
   method_options.device = device;
+  apply(options.streams, method_options);
   const Clock::time_point before_method = Clock::now();
   Result<std::shared_ptr<Method>> method = Method::load(program, report.method, method_options);
   if (!method.ok()) return with_data_hint(std::move(method).error(), options);
   report.load += Clock::now() - before_method;
 
-  TANDEM_TRY(report.measurement, measure(**method, report.inputs, expected, options.measure));
+  MeasureOptions measure_options = options.measure;
+  measure_options.scheduler = method_options.scheduler.get();
+  measure_options.seed = options.streams.seed.value_or(0);
+  TANDEM_TRY(report.measurement, measure(**method, report.inputs, expected, measure_options));
   report.checked = !report.measurement.comparisons.empty();
   for (const Comparison& one : report.measurement.comparisons) report.comparison.merge(one);
   if (!options.output.empty()) {
@@ -278,7 +286,10 @@ Result<ExitCode> replay_folders(const RunOptions& options) {
   for (const std::string& folder : options.replay) {
     if (interrupted()) break;
     if (!options.json) fmt::print("{}\n", printable(folder));
-    const FolderReport report = replay(folder, device, [&](const CaseReport& one) {
+    MethodOptions method_options;
+    method_options.device = device;
+    apply(options.streams, method_options);
+    const FolderReport report = replay(folder, method_options, [&](const CaseReport& one) {
       runs += one.runs;
       ++(one.verdict == Verdict::Pass ? passed : failed);
       if (!options.json) {
@@ -317,6 +328,8 @@ Examples:
   tandem run model.pte --data weights.ptd --input x.npy --output results
   tandem run model.pte --data weights.ptd --input x.npy --expect y.npy --rtol 1e-4
   tandem run model.pte --random 7 --shape 0:4x16 --repeat 1000 --threads 4 --json
+  tandem run model.pte --random 7 --repeat 100 --schedule-seed 1
+  tandem run model.pte --random 7 --repeat 100 --schedule-seed 1 --streams per-delegate --allow-races
   tandem run --replay bug-report
   tandem run --replay tests/fixtures/digits tests/fixtures/split25
 
@@ -357,12 +370,16 @@ void add_run_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   add("--output", options->output, "Write the tensors of one run to DIR/out0.npy and so on", "DIR");
   run->add_option("--device", options->device, "Where to run")->type_name("NAME")->capture_default_str();
+  add_stream_options(*run, options->streams);
   run->add_flag("--json", options->json, "Print JSON, see docs/command-line.md");
   run->callback([options, file, replay, single, &action] {
     if (file->empty() && replay->empty()) throw CLI::RequiredError("FILE or --replay");
     // Not with CLI11's excludes(): it would fill the help with both directions of every pair.
     for (const CLI::Option* option : single) {
       if (!replay->empty() && !option->empty()) throw CLI::ExcludesError("--replay", option->get_name());
+    }
+    if (options->streams.seed && options->measure.threads > 1) {
+      throw CLI::ExcludesError("--schedule-seed", "--threads");  // it runs everything on one
     }
     action = [options] {
       catch_interrupts();

@@ -29,6 +29,7 @@ class Session {
       const std::uint64_t run = next_.fetch_add(1, std::memory_order_relaxed);
       if (run >= options_.repeat) break;
       if (progress != nullptr) progress->update(run);
+      if (options_.scheduler != nullptr) options_.scheduler->reseed(options_.seed + run);
       const auto start = std::chrono::steady_clock::now();
       Result<std::vector<Value>> outputs = method_.execute(inputs_);
       const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - start;

@@ -16,6 +16,8 @@ namespace tandem::cli {
 struct MeasureOptions {
   std::uint64_t repeat = 1;
   unsigned threads = 1;
+  SeededScheduler* scheduler = nullptr;  ///< If set, run k takes seed `seed` + k. For one thread.
+  std::uint64_t seed = 0;
   Tolerance tolerance{};
 };
 

@@ -61,7 +61,7 @@ Status run_case(Module& module, const CaseFolder& folder, const CaseMethod& meth
 }
 
 /// The method must refuse the input, and run afterwards: the first case's inputs stand for any good ones. Their results
-/// are not compared, because a method with state has moved on.
+/// are not compared, because a method with state has moved on, or had to be reset.
 Status run_refusal(Module& module, const CaseFolder& folder, const CaseMethod& method, const Refusal& entry,
                    CaseReport& report) {
   TANDEM_TRY(const std::vector<Value> loaded_inputs, load_values(folder.folder, entry.inputs));
@@ -79,6 +79,8 @@ Status run_refusal(Module& module, const CaseFolder& folder, const CaseMethod& m
   const Case& good = method.cases.front();
   TANDEM_TRY(const std::vector<Value> good_loaded, load_values(folder.folder, good.inputs));
   TANDEM_TRY(const std::vector<Value> good_inputs, values_of_call(good_loaded, good.inputs, good.repeat != 0, 0));
+  if (const auto state = loaded->state(); state != nullptr && state->is_indeterminate())
+    TANDEM_CHECK_OK(state->reset());
   const Result<std::vector<Value>> again = loaded->execute(good_inputs);
   ++report.runs;
   if (!again.ok()) {
@@ -120,7 +122,7 @@ Verdict FolderReport::verdict() const noexcept {
   return worst;
 }
 
-FolderReport replay(const std::filesystem::path& path, DeviceId device,
+FolderReport replay(const std::filesystem::path& path, const MethodOptions& options,
                     const std::function<void(const CaseReport&)>& on_case) {
   FolderReport report;
   report.folder = path;
@@ -129,8 +131,6 @@ FolderReport replay(const std::filesystem::path& path, DeviceId device,
     report.error = std::move(folder).error();
     return report;
   }
-  MethodOptions options;
-  options.device = device;
   Module module{folder->program, folder->data_files, options};
   if (Status loaded = module.load(); !loaded.ok()) {
     report.error = std::move(loaded).error();

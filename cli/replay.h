@@ -4,7 +4,7 @@
 #include "cli/exit_code.h"
 #include "cli/json.h"
 
-#include <tandem/device.h>
+#include <tandem/method.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -45,7 +45,7 @@ struct FolderReport {
 /// of these the method must still run. `on_case` sees each report as soon as it is known.
 ///
 /// A case that fails does not stop the others; Ctrl-C does.
-[[nodiscard]] FolderReport replay(const std::filesystem::path& folder, DeviceId device,
+[[nodiscard]] FolderReport replay(const std::filesystem::path& folder, const MethodOptions& options,
                                   const std::function<void(const CaseReport&)>& on_case);
 
 /// folder, error, verdict, cases.
