@@ -66,7 +66,9 @@ Result<std::shared_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
                                   .backends = backends,
                                   .backend_options = options.backend_options,
                                   .device = options.device,
-                                  .allow_native_code = options.allow_native_code};
+                                  .allow_native_code = options.allow_native_code,
+                                  .stream_policy = options.streams,
+                                  .allow_races = options.allow_races};
   const auto in_file = [&program](Error&& error) { return std::move(error).with_site({.file = program->name()}); };
   auto schedule = runtime::lower(input);
   if (!schedule.ok()) return in_file(std::move(schedule).error());
