@@ -14,12 +14,12 @@ void HistoryCheck::apply(const Action& action) {
     case Action::Kind::Record:
       return order_.record(action.stream, action.event, now);
     case Action::Kind::Wait:
-      return order_.wait_for_event(action.stream, action.event, now);
+      return order_.wait_for_event(action.stream, action.event);
     case Action::Kind::HostStep:
       last_.stream = kHostStream;
       return touch(action);
     case Action::Kind::HostWaitEvent:
-      return order_.wait_for_event(kHostStream, action.event, now);
+      return order_.wait_for_event(kHostStream, action.event);
     case Action::Kind::HostWaitStream:
       return order_.host_wait_for_stream(action.stream, now);
     case Action::Kind::Join:

@@ -29,7 +29,7 @@ constexpr int kHistories = 5'000;
 #else
 constexpr int kHistories = 100'000;
 #endif
-constexpr std::uint32_t kStreams = 3;
+constexpr std::array<std::uint32_t, 3> kStreams{0, 63, 1'000};  // numbers, some far apart
 constexpr std::uint32_t kEvents = 2;
 constexpr std::uint64_t kBuffers = 2;
 constexpr std::uint64_t kBytes = 4;  // of each buffer
@@ -164,13 +164,14 @@ struct RandomHistory {
     std::mt19937 random{seed};
     const auto below = [&random](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };
     const std::uint32_t count = 2 + below(kMaxActions - 1);
-    const std::uint32_t streams = 2 + below(kStreams - 1);
+    const std::uint32_t streams = 2 + below(kStreams.size() - 1);
     constexpr std::array kinds{Kind::Submit,        Kind::Submit, Kind::Submit,        Kind::Submit, Kind::Record,
                                Kind::Record,        Kind::Wait,   Kind::Wait,          Kind::Wait,   Kind::HostStep,
                                Kind::HostWaitEvent, Kind::Join,   Kind::HostWaitStream};
     accesses.resize(count);
     for (std::uint32_t i = 0; i < count; ++i) {
-      Action action{.kind = kinds[below(kinds.size())], .stream = below(streams), .event = below(kEvents), .label = i};
+      Action action{
+          .kind = kinds[below(kinds.size())], .stream = kStreams[below(streams)], .event = below(kEvents), .label = i};
       if (action.kind == Kind::Submit || action.kind == Kind::HostStep) {
         for (std::uint32_t n = 1 + below(2); n > 0; --n) {
           const std::uint64_t begin = below(kBytes);
