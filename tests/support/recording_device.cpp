@@ -56,17 +56,15 @@ class RecordingDevice::RecordingStream final : public device::Stream {
   Status copy(void* to, const void* from, std::size_t bytes) override { return inner_->copy(to, from, bytes); }
   Status record(device::Event& event) override {
     device_.add(Action::Kind::Record, number_, device_.event_number(event));
+    event.retain();
+    device_.recorded_.emplace_back(&event);
     return inner_->record(event);
   }
   Status wait(const device::Event& event) override {
-    auto& wanted = const_cast<device::Event&>(event);
-    wanted.retain();
-    tandem::Event now{&wanted};
-    if (device_.fault_ == Fault::DropWait) return {};
-    if (device_.fault_ == Fault::StaleWait) now = std::exchange(device_.stale_[number_], now);
-    if (!now.defined()) return {};
-    device_.add(Action::Kind::Wait, number_, device_.event_number(*now.impl()));
-    return inner_->wait(*now.impl());
+    const device::Event* const now = device_.spoilt(event);
+    if (now == nullptr) return {};
+    device_.add(Action::Kind::Wait, number_, device_.event_number(*now));
+    return inner_->wait(*now);
   }
   Status synchronize() override {
     device_.add(Action::Kind::HostWaitStream, number_, 0);
@@ -79,6 +77,17 @@ class RecordingDevice::RecordingStream final : public device::Stream {
   std::unique_ptr<device::Stream> inner_;
   std::uint32_t number_;
 };
+
+const device::Event* RecordingDevice::spoilt(const device::Event& wanted) const {
+  if (fault_ == Fault::None) return &wanted;
+  if (fault_ == Fault::DropWait) return nullptr;
+  const device::Event* before = nullptr;
+  for (const tandem::Event& event : recorded_) {
+    if (event.impl() == &wanted) return before;
+    before = event.impl();
+  }
+  return nullptr;
+}
 
 void RecordingDevice::announce(const void* data, std::size_t bytes, AccessMode mode) {
   announced_.push_back(bytes_at(data, bytes, mode));

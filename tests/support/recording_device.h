@@ -21,8 +21,8 @@ class RecordingDevice final : public device::Device {
  public:
   explicit RecordingDevice(std::uint64_t seed) : inner_{seed} {}
 
-  /// What becomes of the waits of streams: nothing; they are dropped; each waits for what the one before it on its
-  /// stream should have waited for.
+  /// What becomes of the waits of streams: nothing; they are dropped; each waits for the event that was recorded before
+  /// the wanted one.
   enum class Fault : std::uint8_t { None, DropWait, StaleWait };
   void plant(Fault fault) noexcept { fault_ = fault; }
   /// The next work that a caller submits touches these bytes.
@@ -46,6 +46,8 @@ class RecordingDevice final : public device::Device {
     std::vector<runtime::ByteAccess> accesses{};
   };
   void free(std::byte* /*data*/) noexcept override {}
+  /// What is waited for instead of `wanted`; null: nothing.
+  const device::Event* spoilt(const device::Event& wanted) const;
   std::uint32_t event_number(const device::Event& event);
   void add(runtime::Action::Kind kind, std::uint32_t stream, std::uint32_t event);
   void add_work(std::uint32_t stream, device::Stream::Work work, void* data);
@@ -56,7 +58,7 @@ class RecordingDevice final : public device::Device {
   std::vector<std::string> names_{};
   std::vector<runtime::ByteAccess> announced_{};
   std::map<const device::Event*, std::uint32_t> events_{};
-  std::map<std::uint32_t, tandem::Event> stale_{};  ///< By stream: the event that it was to wait for before.
+  std::vector<tandem::Event> recorded_{};
   std::map<std::thread::id, std::unique_ptr<device::Stream>> of_threads_{};
   std::uint32_t streams_ = 0;
   std::uint32_t executions_ = 0;
