@@ -1,23 +1,35 @@
 #include "cli/stream_options.h"
 
-#include <map>
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace tandem::cli {
+namespace {
 
-CLI::Option* add_streams_option(CLI::App& command, StreamPolicy& policy) {
-  std::map<std::string, StreamPolicy> names;
-  for (const auto one : {StreamPolicy::PerThread, StreamPolicy::PerMethod, StreamPolicy::PerDelegate}) {
-    names.emplace(name_of(one), one);
-  }
+constexpr std::array kPolicies{StreamPolicy::PerThread, StreamPolicy::PerMethod, StreamPolicy::PerDelegate};
+
+}  // namespace
+
+CLI::Option* add_streams_option(CLI::App& command, StreamPolicy& policy, const std::string& text) {
+  std::vector<std::string> names;
+  for (const StreamPolicy one : kPolicies) names.emplace_back(name_of(one));
   return command
-      .add_option("--streams", policy, "per-thread (default), per-method, or per-delegate: unordered, to show why not")
-      ->transform(CLI::CheckedTransformer(names, CLI::ignore_case).description(""))
+      .add_option_function<std::string>(
+          "--streams",
+          [&policy](const std::string& name) {
+            policy = *std::ranges::find_if(kPolicies, [&name](StreamPolicy one) { return name_of(one) == name; });
+          },
+          text)
+      ->check(CLI::IsMember{names}.description(""))
       ->type_name("POLICY");
 }
 
 void add_stream_options(CLI::App& command, StreamOptions& options) {
-  add_streams_option(command, options.policy);
+  add_streams_option(command, options.policy,
+                     "per-thread (default), per-method, or per-delegate: unordered, to show why not");
   command.add_flag("--allow-races", options.allow_races, "Run what the order check refuses; results are arbitrary");
   command
       .add_option("--schedule-seed", options.seed,

@@ -18,8 +18,8 @@ struct StreamOptions {
   std::optional<std::uint64_t> seed{};
 };
 
-/// Adds --streams alone.
-CLI::Option* add_streams_option(CLI::App& command, StreamPolicy& policy);
+/// Adds --streams alone. `policy` outlives the parsing.
+CLI::Option* add_streams_option(CLI::App& command, StreamPolicy& policy, const std::string& text);
 /// Adds all three.
 void add_stream_options(CLI::App& command, StreamOptions& options);
 

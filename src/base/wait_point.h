@@ -12,9 +12,10 @@ namespace tandem::base {
 /// either the sleeper sees the write or the notifier sees the sleeper.
 class WaitPoint {
  public:
+  /// Looks `spins` times before it sleeps; each look takes some tens of nanoseconds.
   template <class Condition>
-  void wait(Condition&& holds) {
-    for (int spin = 0; spin < kSpins; ++spin) {
+  void wait(Condition&& holds, int spins = 200) {
+    for (int spin = 0; spin < spins; ++spin) {
       if (holds()) return;
       pause();
     }
@@ -33,9 +34,6 @@ class WaitPoint {
   }
 
  private:
-  /// A few microseconds: shorter than going to sleep and being woken.
-  static constexpr int kSpins = 200;
-
   static void pause() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

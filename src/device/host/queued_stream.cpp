@@ -37,7 +37,7 @@ class QueuedStream::Queue final : public Timeline {
   /// The worker's life: runs everything that was pushed, then ends if it was told to.
   void run() noexcept {
     for (std::uint64_t next = 0;; ++next) {
-      work_.wait([this, next] { return pushed() > next || stopped_.load(std::memory_order_seq_cst); });
+      work_.wait([this, next] { return pushed() > next || stopped_.load(std::memory_order_seq_cst); }, kIdleSpins);
       if (pushed() == next) return;
       Piece& piece = ring_[next % kCapacity];
       if (piece.after != nullptr) ignore(piece.after->wait_for(piece.point), "a worker may wait");
@@ -56,6 +56,8 @@ class QueuedStream::Queue final : public Timeline {
 
  private:
   static constexpr std::uint64_t kCapacity = 1024;
+  /// Some tens of microseconds: while a worker that sleeps must be woken, enqueueing costs a system call.
+  static constexpr int kIdleSpins = 1000;
 
   std::mutex push_mutex_;
   std::array<Piece, kCapacity> ring_{};

@@ -38,7 +38,7 @@ class Instance {
   }
   /// The call of a delegate step, of this instance or of the state of the run.
   [[nodiscard]] BoundDelegate& call(std::size_t step) noexcept {
-    BoundDelegate* const own = calls_.find(step);
+    BoundDelegate* const own = call_of_step_[step];
     return own != nullptr ? *own : *state_->calls().find(step);
   }
   /// Memory for a copy of input `index`, made when it is first needed. Errors: OutOfMemory.
@@ -65,7 +65,8 @@ class Instance {
   std::vector<Argument*> list_items_{};
   std::vector<Argument*> args_{};  ///< Schedule::args as addresses.
   DelegateCalls calls_{};
-  std::vector<device::Buffer> scratch_;  ///< By stream of the schedule.
+  std::vector<BoundDelegate*> call_of_step_{};  ///< Null: no delegate, or one whose context belongs to the state.
+  std::vector<device::Buffer> scratch_;         ///< By stream of the schedule.
 };
 
 }  // namespace tandem::runtime

@@ -17,8 +17,9 @@ namespace tandem::runtime {
 class Dispatcher::Turn {
  public:
   /// Blocks until it is the caller's turn. Errors: Busy, if it may not wait.
-  [[nodiscard]] static Result<Turn> take(Dispatcher& dispatcher, const ExecuteOptions& options) {
-    Turn turn{dispatcher, dispatcher.choose_stream(options), dispatcher.choose_state(options)};
+  [[nodiscard]] static Result<Turn> take(Dispatcher& dispatcher, device::Stream& stream,
+                                         const ExecuteOptions& options) {
+    Turn turn{dispatcher, stream, dispatcher.choose_state(options)};
     if (turn.state_ != nullptr) turn.state_->order().gate.enter();
     TANDEM_TRY(turn.lane_, dispatcher.enter(turn.stream(), options));
     return turn;
@@ -193,7 +194,8 @@ State* Dispatcher::choose_state(const ExecuteOptions& options) const noexcept {
   return options.state != nullptr ? options.state->impl().get() : state_.get();
 }
 
-Status Dispatcher::check(std::span<const Value> inputs, const ExecuteOptions& options) const {
+Status Dispatcher::check(std::span<const Value> inputs, const ExecuteOptions& options,
+                         const device::Stream& stream) const {
   TANDEM_CHECK_OK(base::refuse_forked_child());
   TANDEM_CHECK_OK(check_inputs(*schedule_, inputs));
   TANDEM_CHECK_OK(Outputs::check_bound(*schedule_, options.outputs));
@@ -203,7 +205,7 @@ Status Dispatcher::check(std::span<const Value> inputs, const ExecuteOptions& op
         .with_method(std::string{schedule_->method})
         .with_device(to_string(schedule_->device));
   };
-  const DeviceId device = choose_stream(options).id().device;
+  const DeviceId device = stream.id().device;
   if (device != schedule_->device) return refuse_device("the stream belongs to another device", device);
   for (const Event& event : options.inputs_ready) {
     if (!event.defined() || event.impl()->device() == schedule_->device) continue;
@@ -252,19 +254,22 @@ Lane* Dispatcher::choose_lane(const device::Stream& stream) const {
 }
 
 void Dispatcher::leave(Lane& lane, const device::Stream& stream) noexcept {
-  lane.give_back(stream.id().number, turns_.fetch_add(1, std::memory_order_relaxed));
+  // Only a choice needs to know who used what when.
+  if (lanes_.size() > 1) lane.note_turn(stream.id().number, turns_.fetch_add(1, std::memory_order_relaxed));
+  lane.give_back();
   gate_.leave();
 }
 
 Status Dispatcher::execute(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options) {
-  TANDEM_CHECK_OK(check(inputs, options));
-  const bool waits = !is_fully_async() || !choose_stream(options).is_inline();
-  if (waits) TANDEM_CHECK_OK(choose_stream(options).may_wait());
+  device::Stream& stream = choose_stream(options);
+  TANDEM_CHECK_OK(check(inputs, options, stream));
+  const bool is_inline = stream.is_inline();
+  if (!is_inline || !is_fully_async()) TANDEM_CHECK_OK(stream.may_wait());
   Event done;
   {
-    TANDEM_TRY(const Turn turn, Turn::take(*this, options));
+    TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
     if (!is_fully_async()) return run_with_host(turn, inputs, outputs, options);
-    if (turn.stream().is_inline()) return run_inline(turn, inputs, outputs, options);
+    if (is_inline) return run_inline(turn, inputs, outputs, options);
     TANDEM_TRY(done, enqueue(turn, inputs, outputs, nullptr, options));
   }
   return done.synchronize();
@@ -313,9 +318,7 @@ Result<Event> Dispatcher::enqueue(const Turn& turn, std::span<const Value> input
     return undo(std::move(prepared));
   }
   if (Status ordered = turn.order(next->run, options.inputs_ready); !ordered.ok()) return undo(std::move(ordered));
-  // The run lets go of these when it is over, which may be before they are noted.
-  const std::vector<Value> read{inputs.begin(), inputs.end()};
-  const std::vector<Tensor> written{next->run.written().begin(), next->run.written().end()};
+  const Lane::InHand hand{lane, next->run};
   if (shared != nullptr) {
     shared->done = done;
     next->run.announce(shared->early);
@@ -339,13 +342,13 @@ Result<Event> Dispatcher::enqueue(const Turn& turn, std::span<const Value> input
     ignore(stream.synchronize(), "nothing can be ordered after this run, so it has to be over");
     return std::move(recorded).error();
   }
-  turn.note(done, read, written);
+  turn.note(done, hand.read(), hand.written());
   return done;
 }
 
 Result<Execution> Dispatcher::execute_async(std::span<const Value> inputs, const ExecuteOptions& options) {
-  TANDEM_CHECK_OK(check(inputs, options));
   device::Stream& stream = choose_stream(options);
+  TANDEM_CHECK_OK(check(inputs, options, stream));
   auto shared = std::make_shared<Execution::Shared>();
   shared->early.resize(schedule_->outputs.size());
   shared->values.resize(schedule_->outputs.size());
@@ -354,7 +357,7 @@ Result<Execution> Dispatcher::execute_async(std::span<const Value> inputs, const
     return Error{ErrorCode::WouldBlock, "the method needs the host between its steps, and there is no executor"}
         .with_method(std::string{schedule_->method});
   }
-  TANDEM_TRY(const Turn turn, Turn::take(*this, options));
+  TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
   if (!stream.is_inline()) {
     TANDEM_TRY(const Event done, enqueue(turn, inputs, shared->values, shared, options));
     return Execution{std::move(shared)};

@@ -47,7 +47,7 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   Dispatcher(std::shared_ptr<const Schedule> schedule, device::Device& device, std::shared_ptr<State> state,
              const MethodOptions& options);
   class Turn;
-  Status check(std::span<const Value> inputs, const ExecuteOptions& options) const;
+  Status check(std::span<const Value> inputs, const ExecuteOptions& options, const device::Stream& stream) const;
   device::Stream& choose_stream(const ExecuteOptions& options) const;
   State* choose_state(const ExecuteOptions& options) const noexcept;
   Result<Lane*> enter(const device::Stream& stream, const ExecuteOptions& options);

@@ -76,7 +76,9 @@ Status call_delegate(Instance& instance, std::size_t step, StreamRef stream) {
   EnqueueArgs args{stream};
   args.arguments = arguments;
   args.outputs = call.results;
-  TANDEM_TRY(args.scratch, instance.scratch(instance.schedule().streams.stream_of[step], call.scratch_bytes));
+  if (call.scratch_bytes != 0) {
+    TANDEM_TRY(args.scratch, instance.scratch(instance.schedule().streams.stream_of[step], call.scratch_bytes));
+  }
   TANDEM_CHECK_OK(base::guarded(ErrorCode::BackendFailed, [&] { return call.context->enqueue(args); }));
   const std::size_t first_output = arguments.size() - call.results.size();
   for (std::size_t i = 0; i < call.results.size(); ++i) {
@@ -113,15 +115,8 @@ bool holds(const Argument& condition) noexcept {
   return std::all_of(flags, flags + count, [](std::uint8_t flag) { return flag != 0; });
 }
 
-}  // namespace
-
-Error too_many_steps(const Schedule& schedule, std::uint32_t step) {
-  return Error{ErrorCode::NotSupported, "the run does not end"}
-      .with_expected("at most " + std::to_string(kMaxStepsPerRun) + " instructions", "more")
-      .with_site(site_of(schedule, schedule.steps[step]));
-}
-
-Status run_step(Instance& instance, StreamRef stream, std::uint32_t& next) {
+/// Here for run_steps(), where a call of its own would show.
+inline Status step_on(Instance& instance, StreamRef stream, std::uint32_t& next) {
   const Schedule& schedule = instance.schedule();
   const std::uint32_t index = next++;
   const Step& step = schedule.steps[index];
@@ -147,6 +142,16 @@ Status run_step(Instance& instance, StreamRef stream, std::uint32_t& next) {
   return {};
 }
 
+}  // namespace
+
+Error too_many_steps(const Schedule& schedule, std::uint32_t step) {
+  return Error{ErrorCode::NotSupported, "the run does not end"}
+      .with_expected("at most " + std::to_string(kMaxStepsPerRun) + " instructions", "more")
+      .with_site(site_of(schedule, schedule.steps[step]));
+}
+
+Status run_step(Instance& instance, StreamRef stream, std::uint32_t& next) { return step_on(instance, stream, next); }
+
 Status run_steps(Instance& instance, StreamRef stream, Cursor& cursor, std::uint64_t limit) {
   const Schedule& schedule = instance.schedule();
   const auto count = static_cast<std::uint32_t>(schedule.steps.size());
@@ -155,7 +160,7 @@ Status run_steps(Instance& instance, StreamRef stream, Cursor& cursor, std::uint
     const Step& step = schedule.steps[cursor.next];
     if (cursor.done++ == kMaxStepsPerRun) return too_many_steps(schedule, cursor.next);
     cursor.changed_state = cursor.changed_state || step.changes_state;
-    TANDEM_CHECK_OK(run_step(instance, stream, cursor.next));
+    TANDEM_CHECK_OK(step_on(instance, stream, cursor.next));
   }
   return {};
 }

@@ -59,6 +59,27 @@ class Lane {
   [[nodiscard]] static Result<std::unique_ptr<Lane>> create(const Schedule& schedule, device::Device& device,
                                                             std::uint32_t max_in_flight);
 
+  /// Holds what a run touches while it is enqueued: the run lets go of it when it is over, which may be before the
+  /// uses are noted.
+  class InHand {
+   public:
+    InHand(Lane& lane, const Run& run) : lane_{lane} {
+      lane.read_.assign(run.inputs().begin(), run.inputs().end());
+      lane.written_.assign(run.written().begin(), run.written().end());
+    }
+    InHand(const InHand&) = delete;
+    InHand& operator=(const InHand&) = delete;
+    ~InHand() {
+      lane_.read_.clear();
+      lane_.written_.clear();
+    }
+    [[nodiscard]] std::span<const Value> read() const noexcept { return lane_.read_; }
+    [[nodiscard]] std::span<const Tensor> written() const noexcept { return lane_.written_; }
+
+   private:
+    Lane& lane_;
+  };
+
   /// An event that nobody refers to any more, or a new one. Errors: OutOfMemory.
   [[nodiscard]] Result<Event> take_event(device::Stream& stream);
   /// A run that is over; waits for the oldest one if need be. Errors: Busy, if it may not; InvalidState.
@@ -77,11 +98,10 @@ class Lane {
   /// Any thread: whether the caller has it now.
   [[nodiscard]] bool try_take() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
   [[nodiscard]] bool is_taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
-  /// `stream` is the one that was used.
-  void give_back(std::uint64_t stream, std::uint64_t turn) noexcept {
+  void give_back() noexcept { taken_.store(false, std::memory_order_release); }
+  void note_turn(std::uint64_t stream, std::uint64_t turn) noexcept {
     last_stream_.store(stream, std::memory_order_relaxed);
     last_turn_.store(turn, std::memory_order_relaxed);
-    taken_.store(false, std::memory_order_release);
   }
   [[nodiscard]] std::uint64_t last_stream() const noexcept { return last_stream_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t last_turn() const noexcept { return last_turn_.load(std::memory_order_relaxed); }
@@ -96,6 +116,8 @@ class Lane {
   Run inline_run_;
   std::vector<std::unique_ptr<EnqueuedRun>> runs_{};  ///< Used in turn, so the next one is the oldest.
   std::size_t next_run_ = 0;
+  std::vector<Value> read_{};  ///< InHand's; kept for their memory.
+  std::vector<Tensor> written_{};
   std::vector<Event> events_{};
   std::vector<Event> schedule_events_{};
   std::atomic<bool> taken_{false};

@@ -63,10 +63,15 @@ Result<Tensor> OutputPool::take(std::size_t output) {
 }
 
 Outputs::Outputs(const Schedule& schedule)
-    : schedule_{schedule}, memory_(2 * schedule.outputs.size()), is_bound_(schedule.outputs.size()) {
+    : schedule_{schedule}, memory_(2 * schedule.outputs.size()), targets_(schedule.outputs.size()) {
   for (std::size_t i = 0; i < schedule.outputs.size(); ++i) {
     const auto at = std::find(schedule.outputs.begin(), schedule.outputs.end(), schedule.outputs[i]);
-    first_.push_back(static_cast<std::size_t>(at - schedule.outputs.begin()));
+    const std::uint32_t buffer = schedule.values[schedule.outputs[i]].place.buffer;
+    Target& target = targets_[i];
+    target.first = static_cast<std::size_t>(at - schedule.outputs.begin());
+    target.is_tensor = schedule.stored[schedule.outputs[i]].is_tensor();
+    target.is_planned =
+        target.first == i && buffer != kNone && schedule.buffers[buffer].kind == BufferPlan::Kind::Output;
   }
 }
 
@@ -110,41 +115,42 @@ Status Outputs::check_bound(const Schedule& schedule, std::span<const Tensor> bo
 }
 
 Status Outputs::begin(OutputPool& pool, std::span<const Tensor> bound) {
-  for (std::size_t i = 0; i < count(); ++i) {
-    const ValuePlan& value = schedule_.values[schedule_.outputs[i]];
-    is_bound_[i] = !bound.empty() && bound[i].defined();
-    if (is_bound_[i]) {
-      target(i) = bound[i];
-    } else if (first_[i] == i && schedule_.stored[schedule_.outputs[i]].is_tensor()) {
-      TANDEM_TRY(target(i), pool.take(i));
-    }
-    const std::uint32_t buffer = first_[i] == i ? value.place.buffer : kNone;
-    if (buffer == kNone || schedule_.buffers[buffer].kind != BufferPlan::Kind::Output) continue;
-    if (!is_bound_[i] || takes_directly(target(i), value.spec, value.place.bytes)) {
-      written(i) = target(i);
-    } else {
-      TANDEM_TRY(written(i), pool.take(i));
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    Target& target = targets_[i];
+    target.is_bound = !bound.empty() && bound[i].defined();
+    target.is_staged = false;
+    if (target.is_bound) {
+      const ValuePlan& value = schedule_.values[schedule_.outputs[i]];
+      memory_[i] = bound[i];
+      target.is_staged = target.is_planned && !takes_directly(memory_[i], value.spec, value.place.bytes);
+      if (target.is_staged) {
+        TANDEM_TRY(staging(i), pool.take(i));
+      }
+    } else if (target.is_tensor && target.first == i) {
+      TANDEM_TRY(memory_[i], pool.take(i));
     }
   }
   return {};
 }
 
 void Outputs::announce(std::span<Value> values) const {
-  for (std::size_t i = 0; i < count(); ++i) {
-    const Tensor& tensor = memory_[i].defined() ? memory_[i] : memory_[first_[i]];
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    const Tensor& tensor = memory_[i].defined() ? memory_[i] : memory_[targets_[i].first];
     if (tensor.defined()) values[i] = tensor;
   }
 }
 
 void Outputs::begin(Instance& instance) noexcept {
-  for (std::size_t i = 0; i < count(); ++i) {
-    if (written(i).defined()) instance.value(schedule_.outputs[i]).tensor.data = written(i).data();
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    if (targets_[i].is_planned) instance.value(schedule_.outputs[i]).tensor.data = written(i).data();
   }
 }
 
 bool Outputs::writes_to(const void* data, std::size_t bytes) const noexcept {
-  return std::any_of(memory_.begin() + static_cast<std::ptrdiff_t>(count()), memory_.end(),
-                     [data, bytes](const Tensor& tensor) { return tensor.defined() && meets(tensor, data, bytes); });
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    if (targets_[i].is_planned && meets(written(i), data, bytes)) return true;
+  }
+  return false;
 }
 
 void Outputs::abandon() noexcept {
@@ -153,8 +159,8 @@ void Outputs::abandon() noexcept {
 
 Status Outputs::collect(Instance& instance, std::span<Value> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (first_[i] != i && !is_bound_[i]) {
-      values[i] = values[first_[i]];
+    if (targets_[i].first != i && !targets_[i].is_bound) {
+      values[i] = values[targets_[i].first];
       continue;
     }
     Result<Value> taken = take(instance, i);
@@ -190,23 +196,26 @@ Result<Value> Outputs::take(Instance& instance, std::size_t output) {
 
 Result<Value> Outputs::take_tensor(const TensorArg& value, std::size_t output) {
   const Tensor& target = memory_[output];
-  const bool there = target.data() == value.data;
-  if (!is_bound_[output]) {
+  const bool there = targets_[output].is_planned && !targets_[output].is_staged;
+  if (there && targets_[output].is_bound) {
+    TANDEM_TRY(Tensor result, shaped(target, value));
+    return Value{std::move(result)};
+  }
+  if (there) {
+    set_shape(*target.impl(), value.size_span(), value.stride_span());
+    return Value{target};
+  }
+  if (!targets_[output].is_bound) {
     std::array<std::int64_t, kMaxRank> strides{};
     const std::span<std::int64_t> planned{strides.data(), value.rank};
     strides_from_dim_order(value.size_span(), value.order_span(), planned);
-    set_shape(*target.impl(), value.size_span(), there ? value.stride_span() : planned);
-  } else if (there) {
-    TANDEM_TRY(Tensor result, shaped(target, value));
-    return Value{std::move(result)};
+    set_shape(*target.impl(), value.size_span(), planned);
   } else if (!std::ranges::equal(target.sizes(), value.size_span())) {
     return Error{ErrorCode::InvalidArgument, "the bound tensor has other sizes than the run produced"}.with_expected(
         base::text_of(value.size_span()), base::text_of(target.sizes()));
   }
-  if (!there) {
-    base::copy_strided(target.data(), target.strides(), value.data, value.stride_span(), value.size_span(),
-                       item_bytes(value.dtype));
-  }
+  base::copy_strided(target.data(), target.strides(), value.data, value.stride_span(), value.size_span(),
+                     item_bytes(value.dtype));
   return Value{target};
 }
 

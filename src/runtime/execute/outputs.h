@@ -61,19 +61,23 @@ class Outputs {
   void abandon() noexcept;
 
  private:
-  [[nodiscard]] std::size_t count() const noexcept { return first_.size(); }
-  /// Where the output ends up; undefined for numbers and for values that an earlier output names.
-  Tensor& target(std::size_t output) noexcept { return memory_[output]; }
-  /// Where steps write it: the target, or memory of the pool if a bound one cannot take it. Undefined if a step
-  /// decides.
-  Tensor& written(std::size_t output) noexcept { return memory_[count() + output]; }
+  struct Target {
+    std::size_t first = 0;  ///< The first output that names the same value.
+    bool is_tensor = false;
+    bool is_planned = false;  ///< Steps write it to memory of the run's choice; else a step decides where it is.
+    bool is_bound = false;    ///< Of this run: it goes to the caller's tensor.
+    bool is_staged = false;   ///< Of this run: written to memory of the pool, because the bound tensor can't take it.
+  };
+  Tensor& staging(std::size_t output) noexcept { return memory_[targets_.size() + output]; }
+  [[nodiscard]] const Tensor& written(std::size_t output) const noexcept {
+    return memory_[output + (targets_[output].is_staged ? targets_.size() : 0)];
+  }
   Result<Value> take(Instance& instance, std::size_t output);
   Result<Value> take_tensor(const TensorArg& value, std::size_t output);
 
   const Schedule& schedule_;
-  std::vector<std::size_t> first_{};  ///< Per output: the first output that names the same value.
-  std::vector<Tensor> memory_;        ///< Targets, then where steps write.
-  std::vector<bool> is_bound_;
+  std::vector<Tensor> memory_;  ///< Where outputs end up, undefined for numbers and repeated values; then the staging.
+  std::vector<Target> targets_;
 };
 
 }  // namespace tandem::runtime

@@ -175,6 +175,59 @@ TEST(CountsTest, RunsLockNothing) {  // a method's turns are given by a gate wit
   }
 }
 
+/// Allocations of one call of `body`, which has been called before.
+template <class Body>
+std::size_t allocations_in(Body&& body) {
+  for (int i = 0; i < 5; ++i) body();
+  allocations = 0;
+  counting = true;
+  body();
+  counting = false;
+  return allocations;
+}
+
+TEST(CountsTest, DependencyEventsOfInlineRunsAllocateNothing) {
+  const Fixture fixture{"mlp"};
+  Module module{fixture.program(), fixture.data_files()};
+  const auto method = module.method("forward");
+  ASSERT_TRUE(method.ok());
+  const auto stream = Stream::create();
+  ASSERT_TRUE(stream.ok());
+  ExecuteOptions queued;
+  queued.stream = stream->ref();
+  const std::vector<Value> inputs = fixture.inputs("forward", 0);
+  std::vector<Value> outputs(1);
+  for (int i = 0; i < 5; ++i) {
+    // What the inline run has to wait for: the instance and the inputs are in use on another stream.
+    const auto execution = (*method)->execute_async(inputs, queued);
+    ASSERT_TRUE(execution.ok());
+    allocations = 0;
+    counting = true;
+    const Status ran = (*method)->execute_into(inputs, outputs);
+    counting = false;
+    ASSERT_TRUE(ran.ok());
+    if (i > 2) {
+      EXPECT_EQ(allocations, 0U);
+    }
+  }
+}
+
+TEST(CountsTest, RunsOnAQueuedStreamAllocateNothing) {
+  const Fixture fixture{"mlp"};
+  Module module{fixture.program(), fixture.data_files()};
+  const auto method = module.method("forward");
+  ASSERT_TRUE(method.ok());
+  const auto stream = Stream::create();
+  ASSERT_TRUE(stream.ok());
+  ExecuteOptions queued;
+  queued.stream = stream->ref();
+  const std::vector<Value> inputs = fixture.inputs("forward", 0);
+  std::vector<Value> outputs(1);
+  EXPECT_EQ(allocations_in([&] { EXPECT_TRUE((*method)->execute_into(inputs, outputs, queued).ok()); }), 0U);
+  // The handle of an asynchronous execution is made anew, with its two lists.
+  EXPECT_LE(allocations_in([&] { EXPECT_TRUE((*method)->execute_async(inputs, queued).ok()); }), 3U);
+}
+
 TEST(CountsTest, ShapesSeenBeforeAllocateNothing) {
   const Fixture fixture{"dynamic"};
   Module module{fixture.program(), fixture.data_files()};
