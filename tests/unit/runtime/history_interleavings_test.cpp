@@ -1,4 +1,5 @@
 #include "runtime/order/history.h"
+#include "support/sanitized.h"
 
 #include <gtest/gtest.h>
 
@@ -13,22 +14,10 @@
 
 // The check against a model that knows nothing of clocks: it walks every legal interleaving of small histories.
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TANDEM_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(undefined_behavior_sanitizer)
-#define TANDEM_TEST_SANITIZED 1
-#endif
-#endif
-
 namespace tandem::runtime {
 namespace {
 
-#ifdef TANDEM_TEST_SANITIZED
-constexpr int kHistories = 5'000;
-#else
-constexpr int kHistories = 100'000;
-#endif
+constexpr int kHistories = testing::kSanitized ? 5'000 : 100'000;
 constexpr std::array<std::uint32_t, 3> kStreams{0, 63, 1'000};  // numbers, some far apart
 constexpr std::uint32_t kEvents = 2;
 constexpr std::uint64_t kBuffers = 2;

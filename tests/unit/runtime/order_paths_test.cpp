@@ -3,6 +3,7 @@
 #include "runtime/order/order_check.h"
 #include "support/event_plan.h"
 #include "support/planted_faults.h"
+#include "support/sanitized.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,6 +25,8 @@ using ::testing::Contains;
 using ::testing::IsEmpty;
 using Pair = std::pair<std::uint32_t, std::uint32_t>;
 using Sync = StreamPlan::Sync;
+
+constexpr int kRounds = testing::kSanitized ? 500 : 5'000;
 
 class OrderPathsTest : public ::testing::Test {
  protected:
@@ -126,7 +129,7 @@ class OrderPathsTest : public ::testing::Test {
 
 TEST_F(OrderPathsTest, WhatIsAcceptedIsOrderedOnEveryPath) {
   int accepted_with_jumps = 0;
-  for (int round = 0; round < 20'000; ++round) {
+  for (int round = 0; round < 4 * kRounds; ++round) {
     Schedule schedule;
     fill(schedule);
     const StreamPlan plan = any_plan(schedule);
@@ -139,11 +142,11 @@ TEST_F(OrderPathsTest, WhatIsAcceptedIsOrderedOnEveryPath) {
       }
     }
   }
-  EXPECT_GT(accepted_with_jumps, 1'000);
+  EXPECT_GT(accepted_with_jumps, kRounds / 5);
 }
 
 TEST_F(OrderPathsTest, EventPlansAreAcceptedAndEveryWaitIsNeeded) {
-  for (int round = 0; round < 5'000; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     Schedule schedule;
     fill(schedule);
     const StreamPlan plan = testing::event_plan(schedule);
@@ -157,7 +160,7 @@ TEST_F(OrderPathsTest, EventPlansAreAcceptedAndEveryWaitIsNeeded) {
 }
 
 TEST_F(OrderPathsTest, PlansOfThePoliciesAreAcceptedWhereTheyAreOrdered) {
-  for (int round = 0; round < 5'000; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     Schedule schedule;
     fill(schedule);
     ASSERT_THAT(pairs(schedule, plan_streams(schedule, StreamPolicy::PerThread)), IsEmpty());
