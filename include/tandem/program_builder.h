@@ -146,7 +146,7 @@ class TANDEM_EXPORT MethodBuilder {
   std::unique_ptr<facade::MethodDraft> draft_;
 };
 
-/// Units: bytes, powers of two.
+/// Units: bytes, powers of two up to 2^30.
 /// Source: the names and defaults are those of ExecutorchBackendConfig in ExecuTorch's exir/capture/_config.py.
 struct ProgramBuilderOptions {
   std::uint64_t segment_alignment = 128;
@@ -181,14 +181,14 @@ class TANDEM_EXPORT ProgramBuilder {
   MethodBuilder& method(std::string_view name);
   /// Data that delegates ask for by key, in the `.pte`; external_data(): in the `.ptd`, where an entry gets the dtype,
   /// sizes and order of the external() tensor of that name, if there is one.
-  /// Errors: InvalidArgument, an alignment that is no power of two.
+  /// Errors: InvalidArgument, an alignment that is no power of two up to 2^30.
   ProgramBuilder& named_data(std::string_view key, std::span<const std::byte> bytes, std::uint64_t alignment = 1);
   ProgramBuilder& external_data(std::string_view key, std::span<const std::byte> bytes, std::uint64_t alignment = 1);
 
   /// The same calls give the same bytes. May be called again, and calls may follow.
   ///
   /// Errors: the first of the calls so far. InvalidArgument: a handle of another method, a label (see place()), an
-  ///   option that is no power of two, two tensors of one external key with different layouts. InvalidProgram and
+  ///   option that is no alignment, two tensors of one external key with different layouts. InvalidProgram and
   ///   InvalidExternalData: what cannot be in a file, with method, value and field (two methods of one name, a list or
   ///   condition of the wrong kind, a size beyond 32 bits...).
   [[nodiscard]] Result<BuiltProgram> build() const;

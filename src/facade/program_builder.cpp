@@ -3,10 +3,10 @@
 #include "base/checked.h"
 #include "base/errno_error.h"
 #include "facade/program_draft.h"
+#include "format/write_options.h"
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <numeric>
@@ -298,10 +298,8 @@ namespace {
 
 void add_data(facade::ProgramDraft& draft, std::vector<facade::DataDraft>& list, std::string_view key,
               format::Bytes bytes, std::uint64_t alignment) {
-  if (!std::has_single_bit(alignment)) {
-    draft.fail(Error{ErrorCode::InvalidArgument, "no alignment"}
-                   .with_expected("a power of two", fmt::to_string(alignment))
-                   .with_key(std::string{key}));
+  if (!format::is_alignment(alignment)) {
+    draft.fail(facade::not_an_alignment(alignment).with_key(std::string{key}));
   }
   list.push_back({draft.keep(key), draft.keep(bytes), alignment});
 }

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <utility>
 
@@ -114,10 +113,7 @@ Status check_options(const ProgramBuilderOptions& options) {
   for (const auto& [name, alignment] : {std::pair{"segment_alignment", options.segment_alignment},
                                         std::pair{"constant_tensor_alignment", options.constant_tensor_alignment},
                                         std::pair{"delegate_alignment", options.delegate_alignment}}) {
-    if (std::has_single_bit(alignment)) continue;
-    return Error{ErrorCode::InvalidArgument, "no alignment"}
-        .with_expected("a power of two", fmt::to_string(alignment))
-        .with_field(name);
+    if (!format::is_alignment(alignment)) return not_an_alignment(alignment).with_field(name);
   }
   return {};
 }
@@ -211,6 +207,11 @@ class Assembler {
 };
 
 }  // namespace
+
+Error not_an_alignment(std::uint64_t bytes) {
+  return Error{ErrorCode::InvalidArgument, "no alignment"}.with_expected(
+      fmt::format("a power of two up to {}", format::kMaxAlignment), fmt::to_string(bytes));
+}
 
 Result<BuiltProgram> assemble(const ProgramDraft& draft) {
   if (draft.error) return *draft.error;

@@ -5,7 +5,6 @@
 #include <tandem/program_builder.h>
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +51,8 @@ struct ProgramDraft {
   std::deque<std::string> texts_{};
   std::deque<std::vector<std::byte>> blobs_{};
 };
+
+[[nodiscard]] Error not_an_alignment(std::uint64_t bytes);
 
 inline constexpr std::uint32_t kMaxArena = 255;
 

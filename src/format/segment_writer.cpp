@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace tandem::format {
@@ -15,8 +14,9 @@ namespace {
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 60;
 
 Status check_alignment(std::uint64_t alignment) {
-  if (std::has_single_bit(alignment) && alignment <= kMaxFileBytes) return {};
-  return Error{ErrorCode::InvalidArgument, "no alignment"}.with_expected("a power of two", fmt::to_string(alignment));
+  if (is_alignment(alignment)) return {};
+  return Error{ErrorCode::InvalidArgument, "no alignment"}.with_expected(
+      fmt::format("a power of two up to {}", kMaxAlignment), fmt::to_string(alignment));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ class SegmentWriter {
  public:
   /// Places segments of the given lengths one after the other; their offsets are not looked at.
   ///
-  /// Errors: InvalidArgument, an alignment that is no power of two, or a wrong count of them; the format's code, more
+  /// Errors: InvalidArgument, what is no alignment, or a wrong count of them; the format's code, more
   ///   bytes than can be addressed.
   [[nodiscard]] static Result<SegmentWriter> create(const FaultMaker& fault, std::span<const Segment> segments,
                                                     const WriteOptions& options);

@@ -36,6 +36,22 @@ TEST(BuiltProgramRun, KeepsItsState) {
   EXPECT_THAT(other.run("forward", {1}, {1}), ElementsAre(101));
 }
 
+TEST(BuiltProgramRun, StartsAStateFromADataFile) {
+  ProgramBuilder program;
+  MethodBuilder& m = program.method("forward");
+  const auto x = m.tensor({1}), y = m.tensor({1});
+  const auto total = m.external({.sizes = {1}, .memory = PlannedMemory{}, .name = "total"});
+  m.kernel("aten::add.out", {total, x, m.number(1), y, y})
+      .kernel("aten::copy_", {total, y, m.flag(false), total})
+      .inputs({x})
+      .outputs({y});
+  const float start = 50;
+  program.external_data("total", std::as_bytes(std::span{&start, 1}));
+  BuiltModule module{program};
+  EXPECT_THAT(module.run("forward", {1}, {1}), ElementsAre(51));
+  EXPECT_THAT(module.run("forward", {1}, {1}), ElementsAre(52));
+}
+
 TEST(BuiltProgramRun, MethodsShareAState) {
   BuiltModule module{shared_state_program()};
   EXPECT_THAT(module.run("add", {1}, {1}), ElementsAre(1));  // starts with zeros
