@@ -50,10 +50,9 @@ struct TensorSpec {
   ScalarType dtype = ScalarType::Float;
   std::vector<std::uint8_t> dim_order{};  ///< Axes from outermost to innermost; empty means 0..n-1.
   bool dynamic = false;                   ///< `sizes` are upper bounds.
-  std::optional<PlannedMemory>
-      memory{};        ///< None: the runtime plans it. ExecuTorch does so for inputs and outputs only.
-  DeviceId device{};   ///< The file's tag.
-  std::string name{};  ///< Fully qualified name. A planned tensor with one is a state.
+  std::optional<PlannedMemory> memory{};  ///< Without it the runtime finds a place; ExecuTorch's does not.
+  DeviceId device{};                      ///< The file's tag.
+  std::string name{};                     ///< Fully qualified name. A planned tensor with one is a state.
 };
 
 struct DelegateSpec {
@@ -77,20 +76,26 @@ class TANDEM_EXPORT MethodBuilder {
 
   // ---- values -----------------------------------------------------------------------------------------------------
 
+  /// A tensor without contents: an input, an output, or what instructions compute.
+  ///
   /// Errors: InvalidArgument, an arena of no such number or an offset that overflows.
   TensorHandle tensor(TensorSpec spec);
   TensorHandle tensor(std::initializer_list<std::int64_t> sizes, ScalarType dtype = ScalarType::Float);
+  /// A tensor that the file holds.
+  ///
   /// Shapes: `bytes` are the elements in the order of `spec.dim_order`.
   /// Errors: InvalidArgument, `spec.memory` is set; InvalidProgram, another number of bytes than the sizes ask for.
   TensorHandle constant(TensorSpec spec, std::span<const std::byte> bytes);
   TensorHandle constant(std::initializer_list<std::int64_t> sizes, const std::vector<float>& elements);
   /// A tensor that keeps its contents from run to run. It starts with `initial`, or with zeros. Without `spec.memory`
-  /// it gets a place of its own in arena 1. Errors: as tensor(); InvalidProgram, another number of bytes than the sizes
-  /// ask for.
+  /// it gets a place of its own in arena 1.
+  ///
+  /// Errors: as tensor(); InvalidProgram, another number of bytes than the sizes ask for.
   TensorHandle state(TensorSpec spec, std::span<const std::byte> initial = {});
   TensorHandle state(std::initializer_list<std::int64_t> sizes, const std::vector<float>& initial);
   /// A tensor whose bytes are in a data file under the key `spec.name`: a constant, or with `spec.memory` a state's
   /// initial values. See ProgramBuilder::external_data().
+  ///
   /// Errors: as tensor(); InvalidArgument, no name.
   TensorHandle external(TensorSpec spec);
 
@@ -115,9 +120,8 @@ class TANDEM_EXPORT MethodBuilder {
 
   /// Calls an operator, "aten::add.out".
   ///
-  /// Shapes: `args` are the operator's arguments in the order of its schema, `out` included, and then its result: for
-  /// an
-  ///   `out` overload the same value again.
+  /// Shapes: `args` are the operator's arguments in the order of its schema, `out` included, and then its result,
+  ///   which for an `out` overload is the same value again.
   MethodBuilder& kernel(std::string_view op, const std::vector<ValueHandle>& args);
   [[nodiscard]] DelegateHandle delegate(const DelegateSpec& spec);
   /// Calls a delegate: its inputs, then its outputs.
@@ -131,12 +135,14 @@ class TANDEM_EXPORT MethodBuilder {
   [[nodiscard]] LabelHandle label();
   [[nodiscard]] LabelHandle here();
   /// The label stands for the next instruction, or for the chain's end.
+  ///
   /// Errors: InvalidArgument, it was placed before; from build(): it never was, or a jump of another chain names it.
   MethodBuilder& place(LabelHandle label);
   /// Instructions from now on belong to a new chain, which runs when the ones before it have ended.
   MethodBuilder& next_chain();
 
   /// Puts an arena on a device, or makes it larger than its tensors need.
+  ///
   /// Errors: InvalidArgument, no such number.
   MethodBuilder& arena(std::uint32_t number, DeviceId device, std::uint64_t least_bytes = 0);
 
@@ -181,6 +187,7 @@ class TANDEM_EXPORT ProgramBuilder {
   MethodBuilder& method(std::string_view name);
   /// Data that delegates ask for by key, in the `.pte`; external_data(): in the `.ptd`, where an entry gets the dtype,
   /// sizes and order of the external() tensor of that name, if there is one.
+  ///
   /// Errors: InvalidArgument, an alignment that is no power of two up to 2^30.
   ProgramBuilder& named_data(std::string_view key, std::span<const std::byte> bytes, std::uint64_t alignment = 1);
   ProgramBuilder& external_data(std::string_view key, std::span<const std::byte> bytes, std::uint64_t alignment = 1);
@@ -193,6 +200,7 @@ class TANDEM_EXPORT ProgramBuilder {
   ///   condition of the wrong kind, a size beyond 32 bits...).
   [[nodiscard]] Result<BuiltProgram> build() const;
   /// Builds and writes the files.
+  ///
   /// Errors: as build(); InvalidArgument, there is external data, but no `ptd`; NotFound, AccessFailed (a path).
   [[nodiscard]] Status save(const std::filesystem::path& pte, const std::filesystem::path& ptd = {}) const;
 
