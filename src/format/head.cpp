@@ -15,10 +15,22 @@ Integer read(Bytes file, std::size_t offset) noexcept {
   return flatbuffers::EndianScalar(value);
 }
 
+template <class Integer>
+void put(std::span<std::byte> file, std::size_t offset, Integer value) noexcept {
+  value = flatbuffers::EndianScalar(value);
+  std::memcpy(file.data() + offset, &value, sizeof value);
+}
+
 }  // namespace
 
 std::uint32_t read_u32(Bytes file, std::size_t offset) noexcept { return read<std::uint32_t>(file, offset); }
 std::uint64_t read_u64(Bytes file, std::size_t offset) noexcept { return read<std::uint64_t>(file, offset); }
+
+void put_u32(std::span<std::byte> file, std::size_t offset, std::uint32_t value) noexcept { put(file, offset, value); }
+void put_u64(std::span<std::byte> file, std::size_t offset, std::uint64_t value) noexcept { put(file, offset, value); }
+void put_magic(std::span<std::byte> file, std::size_t offset, std::string_view magic) noexcept {
+  std::memcpy(file.data() + offset, magic.data(), magic.size());
+}
 
 std::string_view read_magic(Bytes file, std::size_t offset) noexcept {
   if (file.size() < offset + kIdentifierBytes) return {};

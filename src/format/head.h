@@ -17,6 +17,11 @@ inline constexpr std::uintptr_t kFileAlignment = 16;  ///< What the body's most 
 [[nodiscard]] std::uint32_t read_u32(Bytes file, std::size_t offset) noexcept;
 [[nodiscard]] std::uint64_t read_u64(Bytes file, std::size_t offset) noexcept;
 
+/// Writes at `offset`. Precondition: it lies within `file`.
+void put_u32(std::span<std::byte> file, std::size_t offset, std::uint32_t value) noexcept;
+void put_u64(std::span<std::byte> file, std::size_t offset, std::uint64_t value) noexcept;
+void put_magic(std::span<std::byte> file, std::size_t offset, std::string_view magic) noexcept;
+
 /// The four bytes at `offset` as text; empty where the file ends before.
 [[nodiscard]] std::string_view read_magic(Bytes file, std::size_t offset) noexcept;
 

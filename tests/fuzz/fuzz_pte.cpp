@@ -1,6 +1,6 @@
 #include "fuzz/fuzz_format.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  tandem::testing::fuzz_reader(data, size, tandem::format::read_pte);
+  tandem::testing::fuzz_reader(data, size, tandem::format::read_pte, tandem::format::write_pte);
   return 0;
 }

@@ -1,7 +1,7 @@
 #include "format/ptd/ptd.h"
 
 #include "base/checked.h"
-#include "format/head.h"
+#include "format/ptd/head.h"
 #include "format/table_reader.h"
 #include "format/verify.h"
 
@@ -13,22 +13,15 @@
 namespace tandem::format {
 namespace {
 
-constexpr std::string_view kIdentifier = "FT01";
-constexpr std::string_view kHeaderMagic = "FH01";
-constexpr std::size_t kLengthOffset = kHeaderOffset + 4;
-constexpr std::size_t kFlatbufferOffsetOffset = kHeaderOffset + 8;
-constexpr std::size_t kFlatbufferBytesOffset = kHeaderOffset + 16;
-constexpr std::size_t kSegmentBaseOffset = kHeaderOffset + 24;
-constexpr std::size_t kSegmentDataBytesOffset = kHeaderOffset + 32;
-constexpr std::uint32_t kMinLength = 40;
+using namespace ptd_head;
 
 /// The header, its ranges checked against each other and the file.
 Result<DataHeader> read_header(const FaultMaker& fault) {
   const Bytes file = fault.file;
   const FieldPath field{"header"};
-  if (const std::string_view magic = read_magic(file, kHeaderOffset); magic != kHeaderMagic) {
+  if (const std::string_view magic = read_magic(file, kHeaderOffset); magic != kMagic) {
     return fault(field.child("magic"), file.data() + kHeaderOffset, "the header is missing")
-        .with_expected(fmt::format("{:?}", kHeaderMagic), fmt::format("{:?}", magic));
+        .with_expected(fmt::format("{:?}", kMagic), fmt::format("{:?}", magic));
   }
   if (file.size() < kHeaderOffset + kMinLength) {
     return fault(field, file.data() + kHeaderOffset, "the file ends within the header")

@@ -5,7 +5,6 @@
 namespace tandem::format {
 namespace {
 
-constexpr std::string_view kIdentifier = "ET12";
 constexpr std::string_view kHeaderMagic = "eh00";
 constexpr std::size_t kLengthOffset = kHeaderOffset + 4;
 constexpr std::size_t kProgramBytesOffset = kHeaderOffset + 8;
@@ -63,7 +62,7 @@ Result<SegmentRegion> segment_region(const FaultMaker& fault, const ExtendedHead
 }  // namespace
 
 Result<PteHead> read_pte_head(const FaultMaker& fault) {
-  TANDEM_CHECK_OK(check_identifier(fault, kIdentifier));
+  TANDEM_CHECK_OK(check_identifier(fault, kPteIdentifier));
   PteHead head;
   head.root_offset = read_u32(fault.file, 0);
   head.body = fault.file;
@@ -73,6 +72,15 @@ Result<PteHead> read_pte_head(const FaultMaker& fault) {
     head.body = fault.file.first(head.header->program_bytes);
   }
   return head;
+}
+
+void put_pte_header(std::span<std::byte> file, const ExtendedHeader& header) noexcept {
+  static_assert(kPteHeaderBytes == kLengthWithSegmentDataBytes);
+  put_magic(file, kHeaderOffset, kHeaderMagic);
+  put_u32(file, kLengthOffset, kPteHeaderBytes);
+  put_u64(file, kProgramBytesOffset, header.program_bytes);
+  put_u64(file, kSegmentBaseOffset, header.segment_base_offset);
+  put_u64(file, kSegmentDataBytesOffset, header.segment_data_bytes);
 }
 
 }  // namespace tandem::format

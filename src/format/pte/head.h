@@ -19,4 +19,10 @@ struct PteHead {
 /// Source: ExecuTorch schema/extended_header.h.
 [[nodiscard]] Result<PteHead> read_pte_head(const FaultMaker& fault);
 
+inline constexpr const char* kPteIdentifier = "ET12";
+inline constexpr std::size_t kPteHeaderBytes = 32;  ///< Of the extended header that is written.
+
+/// Writes an extended header of kPteHeaderBytes behind the identifier; `header.length` is not looked at.
+void put_pte_header(std::span<std::byte> file, const ExtendedHeader& header) noexcept;
+
 }  // namespace tandem::format

@@ -1,29 +1,19 @@
 #include "base/mapped_file.h"
 #include "support/dump_json.h"
+#include "support/fixture_names.h"
 #include "support/promises.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <vector>
 
 /// Real files: what our readers find is what ExecuTorch's own deserializer found.
 namespace tandem::testing {
 namespace {
 
 using nlohmann::json;
-
-std::vector<std::string> fixture_names() {
-  std::vector<std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator{TANDEM_FIXTURES}) {
-    if (std::filesystem::exists(entry.path() / "dump.json")) out.push_back(entry.path().filename().string());
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
 
 /// Takes out of a dump what the reader does not keep (see dump_json.h).
 void leave_out_what_is_not_kept(json& dump) {
