@@ -551,6 +551,78 @@ TEST_P(ExecutionTest, TwoThreadsOnOneStateTakeTurns) {
   EXPECT_EQ(result(method.execute({all(0)})), all_of(1200));
 }
 
+TEST_P(ExecutionTest, AMethodMustNotBeCalledFromWithinItsOwnExecution) {
+  for (const bool with_state : {false, true}) {
+    MethodBuilder b;
+    std::function<Status()> inside;
+    const auto ask = [&inside](EnqueueArgs& args) -> Status {
+      std::copy_n(testing::floats_of(*args.arguments[0]), kSize, testing::floats_of(*args.arguments.back()));
+      return inside ? inside() : Status{};
+    };
+    const auto x = b.tensor({kSize});
+    const auto y = b.tensor({kSize});
+    std::vector<AccessMode> modes{AccessMode::Read, AccessMode::Write};
+    std::vector<std::int32_t> args{x, y};
+    if (with_state) {
+      modes.insert(modes.begin() + 1, AccessMode::Update);
+      args.insert(args.begin() + 1, b.state({kSize}, 64, std::vector<float>(kSize, 0)));
+    }
+    ASSERT_TRUE(b.backends.register_backend("Ask", std::make_shared<FunctionBackend>(1, ask, modes)).ok());
+    b.inputs({x}).outputs({y}).delegate("Ask", args);
+    const TestMethod method{b, device()};
+    if (is_seeded()) return;  // its streams are queues: the turn is over before the run begins
+    Status nested;
+    inside = [&] {
+      nested = method.execute({all(1)}).error();
+      return Status{};
+    };
+    EXPECT_EQ(result(method.execute({all(3)})), all_of(3));
+    ASSERT_FALSE(nested.ok());
+    EXPECT_EQ(nested.error().code(), ErrorCode::InvalidState);
+    inside = {};
+    EXPECT_EQ(result(method.execute({all(4)})), all_of(4));
+  }
+}
+
+TEST_P(ExecutionTest, WhoMayNotWaitIsToldThatSomebodyRuns) {
+  if (is_seeded()) return;  // turns are over before runs begin: nobody ever waits
+  for (const bool with_state : {false, true}) {
+    MethodBuilder b;
+    std::atomic<bool> asked{false};
+    std::atomic<bool> go_on{false};
+    const auto hold = [&](EnqueueArgs& /*args*/) -> Status {
+      asked = true;
+      asked.notify_all();
+      go_on.wait(false);
+      return {};
+    };
+    const auto x = b.tensor({kSize});
+    const auto y = b.tensor({kSize});
+    std::vector<AccessMode> modes{AccessMode::Read, AccessMode::Write};
+    std::vector<std::int32_t> args{x, y};
+    if (with_state) {
+      modes.insert(modes.begin() + 1, AccessMode::Update);
+      args.insert(args.begin() + 1, b.state({kSize}, 64, std::vector<float>(kSize, 0)));
+    }
+    ASSERT_TRUE(b.backends.register_backend("Hold", std::make_shared<FunctionBackend>(1, hold, modes)).ok());
+    b.inputs({x}).outputs({y}).delegate("Hold", args);
+    MethodOptions method_options;
+    method_options.instances = with_state ? 2 : 1;
+    const TestMethod method{b, device(), method_options};
+    std::thread runs{[&] { EXPECT_TRUE(method.execute({all(3)}).ok()); }};
+    asked.wait(false);
+    ExecuteOptions impatient;
+    impatient.wait_if_busy = false;
+    const auto refused = method.execute({all(1)}, impatient);
+    go_on = true;
+    go_on.notify_all();
+    runs.join();
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code(), ErrorCode::Busy);
+    EXPECT_TRUE(method.execute({all(4)}, impatient).ok());
+  }
+}
+
 TEST_P(ExecutionTest, StatesOfOnesOwnOverlap) {
   Counter b;
   MethodOptions options;
@@ -728,6 +800,39 @@ TEST_P(ExecutionTest, WrongInputsChangeNothing) {
   EXPECT_EQ(method.execute_async({}, on(stream)).error().code(), ErrorCode::InvalidArgument);
   EXPECT_FALSE(method.state()->is_indeterminate());
   EXPECT_EQ(result(method.execute({all(1)})), all_of(1001));
+}
+
+TEST_P(ExecutionTest, MoreInstancesThanADelegateCanRunAreRefused) {
+  class OneAtATime final : public Delegate {
+   public:
+    DelegateCapabilities capabilities() const override {
+      DelegateCapabilities capabilities;
+      capabilities.max_contexts = 1;
+      return capabilities;
+    }
+    std::size_t output_count() const override { return 1; }
+    Result<std::unique_ptr<DelegateContext>> new_context() const override {
+      return Error{ErrorCode::Internal, "not reached with two instances"};
+    }
+  };
+  class OneAtATimeBackend final : public Backend {
+    Result<std::unique_ptr<Delegate>> prepare(std::span<const std::byte> /*payload*/,
+                                              const LoadContext& /*context*/) const override {
+      return std::unique_ptr<Delegate>{new OneAtATime};
+    }
+  };
+  MethodBuilder b;
+  ASSERT_TRUE(b.backends.register_backend("One", std::make_shared<OneAtATimeBackend>()).ok());
+  const auto x = b.tensor({kSize});
+  const auto y = b.tensor({kSize});
+  b.inputs({x}).outputs({y}).delegate("One", {x, y});
+  MethodOptions options;
+  options.instances = 2;
+  const TestMethod method{b, device(), options};
+  ASSERT_FALSE(method.loaded().ok());
+  EXPECT_EQ(method.loaded().error().code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(method.loaded().error().site().backend, "One");
+  EXPECT_EQ(method.loaded().error().expected(), "at most 1");
 }
 
 TEST_P(ExecutionTest, OptionsThatCannotBeAreRefused) {

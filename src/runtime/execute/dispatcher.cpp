@@ -13,14 +13,51 @@
 
 namespace tandem::runtime {
 
+/// A run inside which the calling thread is: it keeps its turn until it is over, so the method's own delegates must not
+/// ask for another one.
+class Dispatcher::Inside {
+ public:
+  explicit Inside(const Dispatcher& dispatcher) noexcept
+      : dispatcher_{dispatcher}, outer_{std::exchange(innermost, this)} {}
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  ~Inside() { innermost = outer_; }
+
+  /// Errors: InvalidState, the calling thread is inside a run of `dispatcher`.
+  [[nodiscard]] static Status refuse(const Dispatcher& dispatcher) {
+    for (const Inside* run = innermost; run != nullptr; run = run->outer_) {
+      if (&run->dispatcher_ != &dispatcher) continue;
+      return Error{ErrorCode::InvalidState, "the method is called from within its own execution"}.with_method(
+          std::string{dispatcher.schedule_->method});
+    }
+    return {};
+  }
+
+ private:
+  static thread_local const Inside* innermost;
+  const Dispatcher& dispatcher_;
+  const Inside* outer_;
+};
+
+thread_local const Dispatcher::Inside* Dispatcher::Inside::innermost = nullptr;
+
 /// One call's turn: its stream, the state that it has to itself while it enqueues, and its instance.
 class Dispatcher::Turn {
  public:
-  /// Blocks until it is the caller's turn. Errors: Busy, if it may not wait.
+  /// Blocks until it is the caller's turn. Errors: Busy, if it may not wait; InvalidState, it would wait for itself.
   [[nodiscard]] static Result<Turn> take(Dispatcher& dispatcher, device::Stream& stream,
                                          const ExecuteOptions& options) {
+    TANDEM_CHECK_OK(Inside::refuse(dispatcher));
     Turn turn{dispatcher, stream, dispatcher.choose_state(options)};
-    if (turn.state_ != nullptr) turn.state_->order().gate.enter();
+    if (turn.state_ != nullptr) {
+      base::FairGate& gate = turn.state_->order().gate;
+      if (options.wait_if_busy) {
+        gate.enter();
+      } else if (!gate.try_enter()) {
+        turn.state_ = nullptr;  // not ours to leave
+        return Error{ErrorCode::Busy, "the state is in use"}.with_method(std::string{dispatcher.schedule_->method});
+      }
+    }
     TANDEM_TRY(turn.lane_, dispatcher.enter(turn.stream(), options));
     return turn;
   }
@@ -282,6 +319,7 @@ Status Dispatcher::run_inline(const Turn& turn, std::span<const Value> inputs, s
   if (Status ordered = turn.order(run, options.inputs_ready); !ordered.ok()) {
     return run.finish(std::move(ordered), false, outputs);
   }
+  const Inside inside{*this};
   while (run.advance(StreamRef{turn.stream()}, UINT32_MAX, outputs)) {
   }
   turn.note({}, {}, {});
@@ -292,6 +330,7 @@ Status Dispatcher::run_with_host(const Turn& turn, std::span<const Value> inputs
                                  const ExecuteOptions& options) {
   Run& run = turn.lane().inline_run();
   TANDEM_CHECK_OK(run.prepare(turn.state(), inputs, turn.lane().outputs(), options.outputs));
+  const Inside inside{*this};
   bool changed_state = false;
   Status ran = turn.wait_for_conflicts(run, options.inputs_ready);
   if (ran.ok()) ran = run.begin();

@@ -46,6 +46,7 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
  private:
   Dispatcher(std::shared_ptr<const Schedule> schedule, device::Device& device, std::shared_ptr<State> state,
              const MethodOptions& options);
+  class Inside;
   class Turn;
   Status check(std::span<const Value> inputs, const ExecuteOptions& options, const device::Stream& stream) const;
   device::Stream& choose_stream(const ExecuteOptions& options) const;
