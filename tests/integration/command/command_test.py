@@ -91,7 +91,8 @@ class HelpTest(CommandTest):
     def test_help_names_every_option(self):
         text = tandem("run", "--help").stdout
         for option in ("FILE", "--method", "--data", "--input", "--random", "--shape", "--expect", "--rtol", "--atol",
-                       "--repeat", "--threads", "--output", "--device", "--replay", "--json"):
+                       "--repeat", "--threads", "--streams", "--allow-races", "--schedule-seed", "--output", "--device",
+                       "--replay", "--json"):
             self.assertIn(option, text)
 
     def test_help_of_check_names_every_option_and_exit_code(self):
@@ -576,6 +577,41 @@ class RunTest(CommandTest):
         self.assert_good(tandem("run", *program("add"), "--input", path, "--input",
                                 FIXTURES / "add" / "forward_0_in1.npy", "--expect",
                                 FIXTURES / "add" / "forward_0_out0.npy"))
+
+
+class RunStreamsTest(CommandTest):
+    """split25 is a chain of 25 delegates."""
+    def split(self, *options, code=0):
+        expected = FIXTURES / "split25" / "forward_0_out0.npy"
+        return self.json_of(tandem("run", *program("split25"), "--input", FIXTURES / "split25" / "forward_0_in0.npy",
+                                   "--expect", expected, "--rtol", "1e-3", "--atol", "1e-4", "--json", *options), code)
+
+    def test_every_policy_and_seed_that_orders_gives_one_result(self):
+        for options in ([], ["--streams", "per-method"], ["--schedule-seed", "5"], ["--threads", "3"],
+                        ["--streams", "per-method", "--schedule-seed", "5"], ["--streams", "per-method", "--threads", "3"]):
+            report = self.split("--repeat", "20", *options)
+            self.assertEqual(report["distinct_results"], 1, options)
+            self.assertTrue(report["matched"], options)
+            self.assertEqual(report["streams"], "per-method" if "per-method" in options else "per-thread")
+            self.assertEqual(report["schedule_seed"], 5 if "--schedule-seed" in options else None)
+
+    def test_a_stream_per_delegate_is_refused(self):
+        self.assert_error(tandem("run", *program("split25"), "--random", "1", "--streams", "per-delegate"),
+                          "OrderViolation", "delegate 0", "delegate 1", "stream 1", "stream 2", "value 7")
+
+    def test_a_stream_per_delegate_gives_many_results(self):
+        unordered = ["--streams", "per-delegate", "--allow-races"]
+        self.assertGreater(self.split("--repeat", "50", "--schedule-seed", "1", *unordered, code=1)["distinct_results"], 1)
+
+    def test_replay_takes_the_same_options(self):
+        done = tandem("run", "--replay", FIXTURES / "state", "--streams", "per-method", "--schedule-seed", "2")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_errors(self):
+        self.assert_error(tandem("run", *program("add"), "--random", "1", "--streams", "mine"), "mine", "per-thread")
+        self.assert_error(tandem("run", *program("add"), "--random", "1", "--schedule-seed", "x"), "schedule-seed")
+        self.assert_error(tandem("run", *program("add"), "--random", "1", "--schedule-seed", "1", "--threads", "2"),
+                          "--schedule-seed", "--threads")
 
 
 class RunErrorTest(CommandTest):
