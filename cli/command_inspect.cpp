@@ -1,12 +1,17 @@
+#include "cli/choose_method.h"
 #include "cli/command.h"
 #include "cli/inspect_files.h"
 #include "cli/inspect_report.h"
 #include "cli/inspect_text.h"
 #include "cli/json.h"
+#include "cli/picture/graph_svg.h"
+#include "cli/picture/svg.h"
+#include "cli/write_file.h"
 #include "format/probe.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +23,8 @@ namespace {
 struct InspectOptions {
   std::string file{};
   std::vector<std::string> data{};
+  std::string method{};
+  std::string svg{};
   bool all_instructions = false;
   bool json = false;
 };
@@ -28,14 +35,25 @@ Result<bool> is_data_file(const std::string& file) {
   return format::probe(mapped.bytes()) == format::FileKind::Ptd;
 }
 
+Status draw(const InspectedProgram& program, const InspectOptions& options) {
+  std::vector<std::string> names;
+  for (const format::Method& method : program.program.methods) names.emplace_back(method.name);
+  TANDEM_TRY(const std::string name, choose_method(names, options.method, options.file));
+  const std::size_t index = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  TANDEM_TRY(const MethodGraph graph, make_graph(program.program.methods[index]));
+  TANDEM_TRY(const std::string svg, graph_svg(graph, picture_title(options.file, name)));
+  return write_file(options.svg, svg);
+}
+
 Result<Json> report_of(const InspectOptions& options) {
   TANDEM_TRY(const bool data_file, is_data_file(options.file));
   if (!data_file) {
     TANDEM_TRY(const InspectedProgram program, read_program(options.file, options.data));
+    if (!options.svg.empty()) TANDEM_CHECK_OK(draw(program, options));
     return program_json(program, BackendRegistry::global());
   }
-  if (!options.data.empty()) {
-    return Error{ErrorCode::InvalidArgument, "--data goes with a program, and this is a data file"}.with_file(
+  if (!options.data.empty() || !options.svg.empty()) {
+    return Error{ErrorCode::InvalidArgument, "--data and --svg go with a program, and this is a data file"}.with_file(
         options.file);
   }
   TANDEM_TRY(const InspectedData data, read_data(options.file));
@@ -55,6 +73,7 @@ constexpr const char* kFooter = R"(Examples:
   tandem inspect model.pte --data weights.ptd --instructions
   tandem inspect weights.ptd
   tandem inspect model.pte --data weights.ptd --json
+  tandem inspect model.pte --svg model.svg
 
 Nothing is loaded or run; weights are not read. What a program needs that is not here (backends, operators, keys) is
 listed and is no error: the exit code is 0. It is 2 for usage, and for a file that cannot be read or is malformed.)";
@@ -69,9 +88,16 @@ void add_inspect_command(CLI::App& app, Action& action) {
   inspect_app->add_option("--data", options->data, "A data file of the program; may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  CLI::Option* svg =
+      inspect_app->add_option("--svg", options->svg, "Also draw a method: who hands what to whom")->type_name("FILE");
+  inspect_app->add_option("--method", options->method, "The method that --svg draws; default: forward, or the only one")
+      ->type_name("NAME");
   inspect_app->add_flag("--instructions", options->all_instructions, "List all instructions, not only the first 64");
   inspect_app->add_flag("--json", options->json, "Print JSON, see docs/command-line.md");
-  inspect_app->callback([options, &action] { action = [options] { return inspect(*options); }; });
+  inspect_app->callback([options, svg, &action] {
+    if (!options->method.empty() && svg->empty()) throw CLI::RequiresError("--method", "--svg");
+    action = [options] { return inspect(*options); };
+  });
 }
 
 }  // namespace tandem::cli

@@ -150,7 +150,10 @@ class Listing {
     const std::string kind = text(instruction["kind"]);
     if (kind == "kernel") return kernel(instruction);
     if (kind == "delegate") return delegate(instruction);
-    if (kind == "move") return fmt::format("move {} -> {}", value(instruction["from"]), value(instruction["to"]));
+    if (kind == "move") {
+      defined_.insert(instruction["to"].get<std::int32_t>());
+      return fmt::format("move {} -> {}", value(instruction["from"]), value(instruction["to"]));
+    }
     if (kind == "free") return fmt::format("free {}", value(instruction["value"]));
     return fmt::format("if not {} go to {}", value(instruction["condition"]), number(instruction["destination"]));
   }
