@@ -15,6 +15,7 @@ using Action = std::function<Result<ExitCode>()>;
 
 /// Each adds one command to `app`; when the command is chosen, parsing sets `action`.
 /// Lifetime: `action` outlives `app`'s parse.
+void add_check_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_run_command(CLI::App& app, Action& action);
 

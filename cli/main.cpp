@@ -17,6 +17,7 @@ constexpr const char* kDescription =
     "Runs ExecuTorch programs that are split over several compiled delegates, in graph order.";
 constexpr const char* kFooter = R"(Examples:
   tandem inspect model.pte --data weights.ptd
+  tandem check model.pte --data weights.ptd
   tandem run model.pte --data weights.ptd --input x.npy --expect y.npy
   tandem run --replay tests/fixtures/digits
 
@@ -44,6 +45,7 @@ ExitCode run_command(int argc, char** argv, bool json) {
   app.get_formatter()->column_width(28);
   Action action;
   add_inspect_command(app, action);
+  add_check_command(app, action);
   add_run_command(app, action);
   try {
     app.parse(argc, argv);
@@ -54,7 +56,7 @@ ExitCode run_command(int argc, char** argv, bool json) {
     return report(Error{ErrorCode::InvalidArgument, fmt::format("{} (see --help)", error.what())}, json);
   }
   if (!action)
-    return report(Error{ErrorCode::InvalidArgument, "a command is required: inspect or run (see --help)"}, json);
+    return report(Error{ErrorCode::InvalidArgument, "a command is required: inspect, check or run (see --help)"}, json);
   const Result<ExitCode> done = action();
   return done.ok() ? *done : report(done.error(), json);
 }

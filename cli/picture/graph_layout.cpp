@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -10,15 +10,15 @@ namespace tandem::cli {
 namespace {
 
 constexpr std::size_t kMaxItems = 50'000;
-constexpr double kMargin = 28;       // around everything
-constexpr double kTrack = 9;         // between lines that run side by side
-constexpr double kBend = 34;         // room for a curve between two columns
-constexpr double kLabelPad = 12;     // around a label
-constexpr double kBoxGap = 20;       // between boxes of one column
-constexpr double kViaHeight = 6;     // what a line takes that passes a column
-constexpr double kViaWidth = 16;     // of a column with nothing but such lines
-constexpr double kGutterPad = 16;    // between boxes and the lines below them
-constexpr double kPortPitch = 14;    // between lines that meet a box on one side
+constexpr double kMargin = 28;     // around everything
+constexpr double kTrack = 9;       // between lines that run side by side
+constexpr double kBend = 30;       // room for a curve between two columns
+constexpr double kLabelPad = 10;   // around a label
+constexpr double kBoxGap = 20;     // between boxes of one column
+constexpr double kViaHeight = 6;   // what a line takes that passes a column
+constexpr double kViaWidth = 16;   // of a column with nothing but such lines
+constexpr double kGutterPad = 16;  // between boxes and the lines below them
+constexpr double kPortPitch = 14;  // between lines that meet a box on one side
 
 /// A box, or the place where a net passes a layer.
 struct Item {
@@ -59,7 +59,7 @@ struct Wrap {
 struct Row {
   std::uint32_t begin = 0;  // layers [begin, end)
   std::uint32_t end = 0;
-  double right = 0;      // of the last column
+  double right = 0;  // of the last column
   double top = 0;
   double bottom = 0;
   std::uint32_t tracks = 0;        // in the gutter below
@@ -222,9 +222,8 @@ class Layouter {
     };
     for (Layer& layer : layers_) {
       // Inputs and stored values above steps: the start that needs the fewest crossings in what exporters write.
-      std::stable_partition(layer.begin(), layer.end(), [this](std::uint32_t i) {
-        return items_[i].node != kNoStep && !is_step(items_[i].node);
-      });
+      std::stable_partition(layer.begin(), layer.end(),
+                            [this](std::uint32_t i) { return items_[i].node != kNoStep && !is_step(items_[i].node); });
       number(layer);
     }
     const auto sort_by = [&](Layer& layer, std::vector<std::uint32_t> Item::*side) {
@@ -513,6 +512,8 @@ class Layouter {
     return {result_.boxes[at.node].x, left_ports_.at({item, net})};
   }
 
+  Point left_end(std::uint32_t link) const { return left_port(links_[link].to, links_[link].net); }
+
   // Lines.
 
   void route() {
@@ -527,6 +528,7 @@ class Layouter {
       if (item.node != kNoStep) continue;
       result_.routes.push_back({item.net, {left_port(i, item.net), right_port(i, item.net)}, true, false});
     }
+    std::set<std::uint32_t> labelled;  // nets whose straight piece below the label is there
     for (const Link& link : links_) {
       const Item& from = items_[link.from];
       if (!same_row(from, items_[link.to])) continue;
@@ -534,7 +536,8 @@ class Layouter {
       // Straight below the label, then a curve.
       const Point bend{column_x_[from.layer] + widths_[from.layer] + zones_[from.layer], start.y};
       const bool arrives = items_[link.to].node != kNoStep;
-      if (bend.x > start.x) result_.routes.push_back({link.net, {start, bend}, true, false});
+      if (bend.x > start.x && from.node != kNoStep && labelled.insert(link.net).second)
+        result_.routes.push_back({link.net, {start, bend}, true, false});
       result_.routes.push_back(
           {link.net, {bend.x > start.x ? bend : start, left_port(link.to, link.net)}, false, arrives});
     }
@@ -552,14 +555,15 @@ class Layouter {
       const double right = exit_x_[last] + kTrack * (exits_[last] + outer);
       const double gutter = row.track_y(outer);
       const double left = column_x_[rows_[r + 1].begin] - kTrack * (2 + entries_[rows_[r + 1].begin] + w);
+      double lowest = 0;
+      for (const std::uint32_t l : row.wraps[w].links) lowest = std::max(lowest, left_end(l).y);
       for (const std::uint32_t l : row.wraps[w].links) {
         const Link& link = links_[l];
         const Point start = right_port(link.from, link.net);
-        const Point end = left_port(link.to, link.net);
-        result_.routes.push_back({link.net,
-                                  {start, {right, start.y}, {right, gutter}, {left, gutter}, {left, end.y}, end},
-                                  true,
-                                  items_[link.to].node != kNoStep});
+        const Point end = left_end(l);
+        std::vector<Point> points{{left, end.y - kTrack}, {left, end.y}, end};  // branches off the way of the lowest
+        if (end.y == lowest) points = {start, {right, start.y}, {right, gutter}, {left, gutter}, {left, end.y}, end};
+        result_.routes.push_back({link.net, std::move(points), true, items_[link.to].node != kNoStep});
       }
     }
   }

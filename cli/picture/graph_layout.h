@@ -28,9 +28,9 @@ struct GraphLayout {
 };
 
 struct LayoutOptions {
-  std::vector<Point> sizes{};        ///< By node: width and height of its box.
+  std::vector<Point> sizes{};          ///< By node: width and height of its box.
   std::vector<double> label_widths{};  ///< By net.
-  double max_width = 1240;           ///< Longer graphs continue in further rows, like text.
+  double max_width = 1320;             ///< Longer graphs continue in further rows, like text.
 };
 
 /// Places a graph in layers from left to right, and the layers in rows.

@@ -79,7 +79,8 @@ class GraphPainter {
       const double detail = text_width(shortened(node.detail, kMaxTitle), kDetailSize);
       const double lines = node.detail.empty() ? 30 : small(node) ? 34 : 42;
       // Lines that carry labels need the height of text, others less.
-      options.sizes.push_back({std::max(title + number, detail) + 20, std::max({lines, 14 * out[n] + 6, 8 * in[n] + 6})});
+      options.sizes.push_back(
+          {std::max(title + number, detail) + 20, std::max({lines, 14 * out[n] + 6, 8 * in[n] + 6})});
     }
     return options;
   }
@@ -137,8 +138,8 @@ class GraphPainter {
   std::string draw(const Route& route) const {
     const GraphNet& net = graph_.nets[route.net];
     const std::string_view colour = net.jump ? kJumpLine : kLine;
-    const std::string path = route.orthogonal ? rounded_path(route.points, 7)
-                                              : curve_path(route.points.front(), route.points.back());
+    const std::string path =
+        route.orthogonal ? rounded_path(route.points, 7) : curve_path(route.points.front(), route.points.back());
     const std::string name = net.jump ? "jump" : shortened(fmt::format("{} {}", net.value, net.label), 200);
     return fmt::format("<path d='{}' fill='none' stroke='{}' stroke-width='1.4'{}{}><title>{}</title></path>\n", path,
                        colour, net.jump ? " stroke-dasharray='5 3'" : "",
@@ -153,8 +154,9 @@ class GraphPainter {
     header_width_ = kLeft + text_width(name, 16) + kLeft;
     double x = kLeft;
     const auto entry = [&](const NodeStyle& style, const std::string& text) {
-      out += fmt::format("<rect x='{:.1f}' y='46' width='14' height='12' rx='3' fill='{}' stroke='{}' stroke-width='1.4'/>\n",
-                         x, style.fill, style.line);
+      out += fmt::format(
+          "<rect x='{:.1f}' y='46' width='14' height='12' rx='3' fill='{}' stroke='{}' stroke-width='1.4'/>\n", x,
+          style.fill, style.line);
       out += svg_text(x + 20, 56, text, {.size = 11, .fill = kMuted});
       x += 20 + text_width(text, 11) + 18;
     };
@@ -164,7 +166,8 @@ class GraphPainter {
       });
       const BackendColour colour = backend_colour(b);
       entry({.line = colour.line, .fill = colour.fill},
-            fmt::format("{} ({})", shortened(backends_[b], kMaxTitle), count_text(static_cast<std::uint64_t>(count), "call")));
+            fmt::format("{} ({})", shortened(backends_[b], kMaxTitle),
+                        count_text(static_cast<std::uint64_t>(count), "call")));
     }
     if (has(GraphNode::Kind::Operator)) entry({}, "operator");
     if (has(GraphNode::Kind::Jump)) entry(style_of({.kind = GraphNode::Kind::Jump}), "jump");

@@ -137,7 +137,10 @@ class GraphBuilder {
     struct Visitor {
       const format::Method& method;
       GraphNode operator()(const format::KernelCall& call) const {
-        return {GraphNode::Kind::Operator, full_name(method.operators[call.op])};
+        const std::string name = full_name(method.operators[call.op]);
+        const std::size_t colons = name.find("::");
+        if (colons == std::string::npos) return {GraphNode::Kind::Operator, name};
+        return {GraphNode::Kind::Operator, name.substr(colons + 2), name.substr(0, colons)};
       }
       GraphNode operator()(const format::DelegateCall& call) const {
         const std::string id{method.delegates[call.delegate].id};
@@ -149,7 +152,8 @@ class GraphBuilder {
     };
     GraphNode node = std::visit(Visitor{method_}, *step.what);
     if (step.always_jumps) node.title = "jump";
-    if (step.jump != kNoStep) node.detail = step.jump < steps_.size() ? "to " + number(steps_[step.jump]) : "to the end";
+    if (step.jump != kNoStep)
+      node.detail = step.jump < steps_.size() ? "to " + number(steps_[step.jump]) : "to the end";
     node.number = number(step);
     node.step = static_cast<std::uint32_t>(&step - steps_.data());
     return node;
@@ -190,7 +194,8 @@ class GraphBuilder {
       const auto* tensor = std::get_if<format::Tensor>(&method_.values[v]);
       if (tensor == nullptr || !tensor->allocation || !start_[v] || input_of_.count(value) != 0) continue;
       const std::vector<std::uint32_t> writers = definitions_.reaching(steps_.size(), value);
-      if (std::all_of(writers.begin(), writers.end(), [](std::uint32_t w) { return w == Definitions::kStart; })) continue;
+      if (std::all_of(writers.begin(), writers.end(), [](std::uint32_t w) { return w == Definitions::kStart; }))
+        continue;
       const std::uint32_t kept = add({GraphNode::Kind::Stored, stored_title(*tensor), "for the next run"});
       for (const std::uint32_t writer : writers) {
         if (writer == Definitions::kStart) continue;
@@ -232,8 +237,7 @@ std::string short_type(const format::ValueSpec& value) {
     std::string operator()(double) const { return "double"; }
     std::string operator()(const format::Tensor& tensor) const {
       return fmt::format("{}[{}{}]", short_dtype(name_of(tensor.dtype)),
-                         tensor.dynamism == format::ShapeDynamism::Static ? "" : "<=",
-                         fmt::join(tensor.sizes, ","));
+                         tensor.dynamism == format::ShapeDynamism::Static ? "" : "<=", fmt::join(tensor.sizes, ","));
     }
     std::string operator()(std::string_view) const { return "string"; }
     std::string operator()(const format::IntList&) const { return "int list"; }

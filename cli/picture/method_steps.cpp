@@ -108,8 +108,7 @@ class StepInference {
   }
 
   void infer(MethodStep& step, const format::KernelCall& call) {
-    const runtime::Operator* known =
-        runtime::OperatorRegistry::builtin().find(full_name(method_.operators[call.op]));
+    const runtime::Operator* known = runtime::OperatorRegistry::builtin().find(full_name(method_.operators[call.op]));
     if (known != nullptr && known->accesses.size() != call.args.size()) known = nullptr;
     for (std::size_t i = 0; i < call.args.size(); ++i) {
       const bool last = i + 1 == call.args.size();

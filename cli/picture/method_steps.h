@@ -24,7 +24,8 @@ struct MethodStep {
   bool always_jumps = false;     ///< The condition is a stored `false` that no step computes.
 };
 
-/// By value: whether it has contents before the first step, as inputs, constants, mutable buffers and stored numbers do.
+/// By value: whether it has contents before the first step, as inputs, constants, mutable buffers and stored numbers
+/// do.
 [[nodiscard]] std::vector<bool> first_contents(const format::Method& method);
 
 /// All chains of a method, one after the other, with what each step reads and writes.
@@ -35,7 +36,8 @@ struct MethodStep {
 /// jumps back, is the first output.
 ///
 /// Lifetime: points into `method`.
-/// Errors: NotSupported, more than 2,000 steps, or 20,000 values that they, the inputs and the outputs name: nobody could read the picture.
+/// Errors: NotSupported, more than 2,000 steps, or 20,000 values that they, the inputs and the outputs name: nobody
+/// could read the picture.
 [[nodiscard]] Result<std::vector<MethodStep>> infer_steps(const format::Method& method);
 
 /// "aten::add.out".

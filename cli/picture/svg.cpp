@@ -51,7 +51,8 @@ std::string xml_text(std::string_view text) {
   }
   // U+FFFE and U+FFFF are well-formed UTF-8 and no characters of XML.
   for (const std::string_view bad : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
-    for (std::size_t at = 0; (at = out.find(bad, at)) != std::string::npos;) out.replace(at, bad.size(), "\xEF\xBF\xBD");
+    for (std::size_t at = 0; (at = out.find(bad, at)) != std::string::npos;)
+      out.replace(at, bad.size(), "\xEF\xBF\xBD");
   }
   return out;
 }
@@ -71,7 +72,7 @@ std::string shortened(std::string_view text, std::size_t max_characters) {
 }
 
 double text_width(std::string_view text, double font_size) {
-  constexpr double kMeanWidth = 0.6;  // of DejaVu Sans, the widest of those in common use
+  constexpr double kMeanWidth = 0.58;  // of DejaVu Sans, the widest of those in common use
   return kMeanWidth * font_size * static_cast<double>(characters(text));
 }
 
@@ -86,7 +87,8 @@ std::string rounded_path(const std::vector<Point>& points, double radius) {
   for (std::size_t i = 1; i + 1 < points.size(); ++i) {
     const Point in = towards(points[i], points[i - 1], radius);
     const Point out = towards(points[i], points[i + 1], radius);
-    path += fmt::format("L{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}", in.x, in.y, points[i].x, points[i].y, out.x, out.y);
+    path +=
+        fmt::format("L{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}", in.x, in.y, points[i].x, points[i].y, out.x, out.y);
   }
   return path + fmt::format("L{:.1f} {:.1f}", points.back().x, points.back().y);
 }
