@@ -14,6 +14,9 @@ PlanCheck check_plan(const runtime::Schedule& schedule, StreamPolicy policy) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
   for (const runtime::Conflict& conflict : check.conflicts) pairs.insert({conflict.first, conflict.second});
   check.pairs = pairs.size();
+  std::set<std::uint32_t> streams(check.plan.stream_of.begin(), check.plan.stream_of.end());
+  streams.erase(runtime::kNone);
+  check.streams = streams.size();
   return check;
 }
 

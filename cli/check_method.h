@@ -20,7 +20,8 @@ struct PlanCheck {
   StreamPolicy policy = StreamPolicy::PerThread;
   runtime::StreamPlan plan{};
   std::vector<runtime::Conflict> conflicts{};
-  std::size_t pairs = 0;  ///< Of steps that are in conflict.
+  std::size_t pairs = 0;    ///< Of steps that are in conflict.
+  std::size_t streams = 0;  ///< That steps run on.
 };
 
 /// What is known of one method without running it.

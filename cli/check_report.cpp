@@ -32,8 +32,8 @@ std::string conflicts_text(const PlanCheck& check) {
 }
 
 std::string plan_text(const Schedule& schedule, const PlanCheck& check) {
-  return fmt::format("{} on {} ({})", count_text(schedule.steps.size(), "step"),
-                     count_text(check.plan.streams, "stream"), name_of(check.policy));
+  return fmt::format("{} on {} ({})", count_text(schedule.steps.size(), "step"), count_text(check.streams, "stream"),
+                     name_of(check.policy));
 }
 
 std::string order_text(const MethodCheck& check) {
@@ -130,7 +130,7 @@ Json plan_json(const MethodCheck& check, const std::optional<PlanCheck>& plan) {
   for (const Conflict& conflict : plan->conflicts) conflicts.push_back(conflict_json(schedule, *plan, conflict));
   return {{"policy", name_of(plan->policy)},
           {"steps", schedule.steps.size()},
-          {"streams", plan->plan.streams},
+          {"streams", plan->streams},
           {"pairs", plan->pairs},
           {"conflicts", std::move(conflicts)}};
 }

@@ -52,8 +52,9 @@ Result<std::string> draw(const CheckOptions& options, const MethodCheck& check) 
                printable(check.name));
     return std::string{};
   }
-  const std::string title =
-      fmt::format("{}, streams {}", picture_title(options.file, check.name), name_of(check.order->policy));
+  const bool one_each = check.order->policy == StreamPolicy::PerDelegate;
+  const std::string title = fmt::format("{}, {}", picture_title(options.file, check.name),
+                                        one_each ? "with a stream per delegate" : "on one stream");
   TANDEM_TRY(const std::string svg,
              order_svg(check.method->schedule(), check.order->plan, check.order->conflicts, title));
   TANDEM_CHECK_OK(write_file(options.svg, svg));

@@ -24,25 +24,24 @@ using Sync = StreamPlan::Sync;
 
 constexpr std::size_t kMaxSteps = 2'000;
 constexpr double kMargin = 28;
-constexpr double kMaxWidth = 1320;
+constexpr double kMaxWidth = 1400;
 constexpr double kLaneLabel = 76;
-constexpr double kStepGap = 14;
-constexpr double kMinStep = 34;
+constexpr double kStepGap = 13;
+constexpr double kMinStep = 35;
 constexpr double kTextSize = 11;
 constexpr double kSystemGap = 30;
 constexpr std::string_view kInk = "#1f2937";
 constexpr std::string_view kMuted = "#6b7280";
 constexpr std::string_view kLane = "#d1d5db";
-constexpr std::string_view kFlow = "#9ca3af";
+constexpr std::string_view kFlow = "#6b7280";
 constexpr std::string_view kEvent = "#0f766e";
 constexpr std::string_view kTrouble = "#dc2626";
 constexpr std::string_view kGood = "#047857";
 
 /// Two steps that nothing orders.
 struct Pair {
-  std::set<std::uint32_t> values{};  // that both name, or the first writes and the second's bytes lie in
-  std::string words{};               // one line per conflict
-  bool handed_on = false;            // the second reads what the first writes
+  std::string words{};              // all its conflicts
+  std::uint32_t handed_on = kNone;  // a value that the first writes and the second reads
 };
 
 /// A stretch of columns, with the lanes that it uses.
@@ -72,6 +71,7 @@ class OrderPainter {
     body += draw_flows();
     for (const auto& [steps, pair] : pairs_) body += draw_pair(steps.first, steps.second, pair);
     for (std::uint32_t i = 0; i < schedule_.steps.size(); ++i) body += draw_step(i);
+    body += draw_example();
     return svg_document(std::max(width_, header_width_), height_, title_, {kFlow, kEvent, kTrouble}, body);
   }
 
@@ -90,10 +90,8 @@ class OrderPainter {
       Pair& pair = pairs_[{conflict.first, conflict.second}];
       const runtime::Access& first = schedule_.accesses[conflict.first_access];
       const runtime::Access& second = schedule_.accesses[conflict.second_access];
-      pair.values.insert(first.value);
-      const bool wrote = first.mode != AccessMode::Read;
-      const bool read = second.mode != AccessMode::Write;
-      pair.handed_on = pair.handed_on || (wrote && read && first.value == second.value);
+      const bool reads_it = first.mode != AccessMode::Read && second.mode != AccessMode::Write;
+      if (reads_it && first.value == second.value && pair.handed_on == kNone) pair.handed_on = first.value;
       if (pair.words.size() < kMaxWords) pair.words += runtime::describe(schedule_, plan_, conflict) + ". ";
     }
   }
@@ -244,7 +242,7 @@ class OrderPainter {
         if (system_of_[from] != system_of_[i] || plan_.stream_of[from] == plan_.stream_of[i]) return;
         if (pairs_.count({from, i}) != 0 || !drawn.insert({from, i}).second) return;
         out += fmt::format("<path d='{}' fill='none' stroke='{}' stroke-width='1.2' marker-end='{}'/>\n",
-                           curve_path(right_of(from), left_of(i)), kFlow, arrow_of(kFlow));
+                           rounded_path(elbow(from, i, 0), 6), kFlow, arrow_of(kFlow));
       });
       runtime::for_each_tensor(schedule_, schedule_.steps[i], [&](std::uint32_t value, runtime::OpAccess mode) {
         if (runtime::writes(mode) || mode == runtime::OpAccess::Alias) writer[value] = i;
@@ -253,29 +251,34 @@ class OrderPainter {
     return out;
   }
 
-  /// The edge that is missing: out of the first box towards the lane of the second, then along it.
+  /// Out of a box up or down to the lane of the other, then along it. `part` of the box's size is the way aside.
+  std::vector<Point> elbow(std::uint32_t first, std::uint32_t second, double part) const {
+    const Point end{left_of(second).x, left_of(second).y - part * boxes_[second].height};
+    const double x = boxes_[first].x + boxes_[first].width * (0.5 - part);
+    return {{x, left_of(first).y}, {x, end.y}, end};
+  }
+
+  /// The edge that is missing.
   std::string draw_pair(std::uint32_t first, std::uint32_t second, const Pair& pair) const {
-    const Point end = left_of(second);
+    const bool handed_on = pair.handed_on != kNone;
+    const bool near = system_of_[first] == system_of_[second];
     std::vector<std::vector<Point>> pieces;
-    if (system_of_[first] == system_of_[second]) {
-      const double shift = pair.handed_on ? 0 : -boxes_[first].width / 4;
-      const double x = boxes_[first].x + boxes_[first].width / 2 + shift;
-      const double entry = pair.handed_on ? end.y : end.y - boxes_[second].height / 4;
-      pieces.push_back({{x, left_of(first).y}, {x, entry}, {end.x, entry}});
+    if (near) {
+      pieces.push_back(elbow(first, second, handed_on ? 0 : 0.25));
     } else {
       pieces.push_back({right_of(first), {systems_[system_of_[first]].right, right_of(first).y}});
-      pieces.push_back({{kMargin + kLaneLabel, end.y}, end});
+      pieces.push_back({{kMargin + kLaneLabel, left_of(second).y}, left_of(second)});
     }
     std::string out = fmt::format("<g><title>{}</title>", xml_text(pair.words));
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       out += fmt::format("<path d='{}' fill='none' stroke='{}' stroke-width='{}' stroke-dasharray='5 3'{}{}/>\n",
-                         rounded_path(pieces[i], 6), kTrouble, pair.handed_on ? "2.2" : "1.1",
-                         pair.handed_on ? "" : " opacity='.55'",
+                         rounded_path(pieces[i], 6), kTrouble, handed_on ? "2.4" : "1.1",
+                         handed_on ? "" : " opacity='.55'",
                          i + 1 == pieces.size() ? fmt::format(" marker-end='{}'", arrow_of(kTrouble)) : "");
     }
-    if (pair.handed_on && second == first + 1 && pieces.size() == 1 && !pair.values.empty()) {
-      out += svg_text(pieces[0][1].x - 7, end.y + 4, fmt::format("v{}", *pair.values.begin()),
-                      {.size = 10, .fill = kTrouble, .anchor = "end", .halo = true});
+    if (handed_on && near && second == first + 1) {
+      out += svg_text((pieces[0][1].x + pieces[0][2].x) / 2, pieces[0][2].y + 12, fmt::format("v{}", pair.handed_on),
+                      {.size = 9.5, .fill = kTrouble, .anchor = "middle", .halo = true});
     }
     return out + "</g>\n";
   }
@@ -305,11 +308,10 @@ class OrderPainter {
     const std::string name = shortened(title_, 100);
     std::string out = svg_text(kMargin, 34, name, {.size = 16, .fill = kInk, .bold = true});
     const std::string verdict =
-        conflicts_.empty()
-            ? fmt::format("{} on {}: every pair of accesses to the same bytes is ordered",
-                          count_text(schedule_.steps.size(), "step"), count_text(plan_.streams, "stream"))
-            : fmt::format("{} in {} of steps that nothing orders: the results are arbitrary",
-                          count_text(conflicts_.size(), "conflict"), count_text(pairs_.size(), "pair"));
+        conflicts_.empty() ? fmt::format("{}: every pair of accesses to the same bytes is ordered",
+                                         count_text(schedule_.steps.size(), "step"))
+                           : fmt::format("{} in {} of steps that nothing orders: the results are arbitrary",
+                                         count_text(conflicts_.size(), "conflict"), count_text(pairs_.size(), "pair"));
     out += svg_text(kMargin, 56, verdict, {.size = 13, .fill = conflicts_.empty() ? kGood : kTrouble, .bold = true});
     header_width_ = kMargin + std::max(text_width(name, 16), text_width(verdict, 13)) + kMargin;
     double x = kMargin;
@@ -333,6 +335,26 @@ class OrderPainter {
     };
     if (uses(Sync::Kind::Join)) entry(line({8, 0}, {8, 12}, kEvent, "stroke-width='2.4'"), "the host waits");
     if (uses(Sync::Kind::Wait)) entry(line({0, 6}, {17, 6}, kEvent, "stroke-width='1.6'"), "event");
+    return out;
+  }
+
+  /// The first conflict in words, below.
+  std::string draw_example() {
+    if (conflicts_.empty()) return {};
+    constexpr double kSize = 12;
+    constexpr double kLine = 17;
+    const double width = std::max(width_, header_width_) - 2 * kMargin;
+    const auto characters = static_cast<std::size_t>(width / text_width("n", kSize));
+    std::string rest = shortened("For example: " + runtime::describe(schedule_, plan_, conflicts_.front()), 600);
+    std::string out;
+    while (!rest.empty()) {
+      const std::size_t space = rest.size() <= characters ? rest.size() : rest.rfind(' ', characters);
+      const std::size_t end = space == std::string::npos || space == 0 ? rest.size() : space;
+      out += svg_text(kMargin, height_, rest.substr(0, end), {.size = kSize, .fill = kTrouble});
+      rest.erase(0, end + 1);
+      height_ += kLine;
+    }
+    height_ += kMargin - kLine;
     return out;
   }
 
