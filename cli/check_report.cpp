@@ -43,11 +43,13 @@ std::string order_text(const MethodCheck& check) {
   }
   const Schedule& schedule = check.method->schedule();
   const PlanCheck& order = *check.order;
+  if (schedule.steps.empty()) return "  ordered   yes  no steps\n";
   if (order.conflicts.empty()) {
     std::string out = fmt::format("  ordered   yes  {}\n", plan_text(schedule, order));
+    if (order.policy == StreamPolicy::PerDelegate) return out;
     const PlanCheck& what_if = *check.stream_per_delegate;
-    if (what_if.conflicts.empty()) return out + "  with a stream per delegate: no conflicts\n";
-    out += fmt::format("  with a stream per delegate: {}\n", conflicts_text(what_if));
+    out += fmt::format("  with a stream per delegate: {}\n",
+                       what_if.conflicts.empty() ? "no conflicts" : conflicts_text(what_if));
     return out + conflict_lines(schedule, what_if);
   }
   return fmt::format("  ordered   NO   {}: {}\n", plan_text(schedule, order), conflicts_text(order)) +

@@ -53,8 +53,9 @@ Result<Json> report_of(const InspectOptions& options) {
     return program_json(program, BackendRegistry::global());
   }
   if (!options.data.empty() || !options.svg.empty()) {
-    return Error{ErrorCode::InvalidArgument, "--data and --svg go with a program, and this is a data file"}.with_file(
-        options.file);
+    const char* option = options.data.empty() ? "--svg" : "--data";
+    return Error{ErrorCode::InvalidArgument, fmt::format("{} goes with a program, and this is a data file", option)}
+        .with_file(options.file);
   }
   TANDEM_TRY(const InspectedData data, read_data(options.file));
   return data_json(data);

@@ -50,9 +50,10 @@ struct Detour {
   std::uint32_t end_track = 0;  // in the gutter below its end, if that is another
 };
 
-/// The links of one item into the next row.
+/// The links of one net from one item into the next row.
 struct Wrap {
   std::uint32_t from = 0;
+  std::uint32_t net = 0;
   std::vector<std::uint32_t> links{};
 };
 
@@ -359,18 +360,19 @@ class Layouter {
   // Lines that leave the columns.
 
   void collect_ends() {
-    std::map<std::uint32_t, std::size_t> wrap_of;  // by item
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> wrap_of;  // by item and net
     for (std::uint32_t l = 0; l < links_.size(); ++l) {
       const Item& from = items_[links_[l].from];
       if (same_row(from, items_[links_[l].to])) continue;
       std::vector<Wrap>& wraps = rows_[row_of_[from.layer]].wraps;
-      const auto [found, fresh] = wrap_of.emplace(links_[l].from, wraps.size());
-      if (fresh) wraps.push_back({links_[l].from, {}});
+      const auto [found, fresh] = wrap_of.emplace(std::pair{links_[l].from, links_[l].net}, wraps.size());
+      if (fresh) wraps.push_back({links_[l].from, links_[l].net, {}});
       wraps[found->second].links.push_back(l);
     }
     for (Row& row : rows_) {
-      std::sort(row.wraps.begin(), row.wraps.end(),
-                [this](const Wrap& a, const Wrap& b) { return items_[a.from].y < items_[b.from].y; });
+      std::sort(row.wraps.begin(), row.wraps.end(), [this](const Wrap& a, const Wrap& b) {
+        return std::pair{items_[a.from].y, a.net} < std::pair{items_[b.from].y, b.net};  // as place_ports() has them
+      });
     }
   }
 
@@ -528,7 +530,7 @@ class Layouter {
       if (item.node != kNoStep) continue;
       result_.routes.push_back({item.net, {left_port(i, item.net), right_port(i, item.net)}, true, false});
     }
-    std::set<std::uint32_t> labelled;  // nets whose straight piece below the label is there
+    std::set<std::pair<std::uint32_t, std::uint32_t>> straight;  // items and nets whose piece below the label is there
     for (const Link& link : links_) {
       const Item& from = items_[link.from];
       if (!same_row(from, items_[link.to])) continue;
@@ -536,8 +538,9 @@ class Layouter {
       // Straight below the label, then a curve.
       const Point bend{column_x_[from.layer] + widths_[from.layer] + zones_[from.layer], start.y};
       const bool arrives = items_[link.to].node != kNoStep;
-      if (bend.x > start.x && from.node != kNoStep && labelled.insert(link.net).second)
+      if (bend.x > start.x && straight.insert({link.from, link.net}).second) {
         result_.routes.push_back({link.net, {start, bend}, true, false});
+      }
       result_.routes.push_back(
           {link.net, {bend.x > start.x ? bend : start, left_port(link.to, link.net)}, false, arrives});
     }

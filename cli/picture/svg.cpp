@@ -72,7 +72,7 @@ std::string shortened(std::string_view text, std::size_t max_characters) {
 }
 
 double text_width(std::string_view text, double font_size) {
-  constexpr double kMeanWidth = 0.58;  // of DejaVu Sans, the widest of those in common use
+  constexpr double kMeanWidth = 0.56;  // of DejaVu Sans, the widest of those in common use
   return kMeanWidth * font_size * static_cast<double>(characters(text));
 }
 
