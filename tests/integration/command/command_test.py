@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 from pathlib import Path
 
 COMMAND = os.environ["TANDEM_COMMAND"]
@@ -63,6 +64,13 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return json.loads(done.stdout)
 
+    def picture(self, path):
+        """Parses an SVG; gives the numbers of the steps that it shows, and all its text."""
+        root = xml.etree.ElementTree.parse(path).getroot()
+        self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
+        steps = [int(e.get("data-step")) for e in root.iter() if e.get("data-step")]
+        return sorted(steps), " ".join(root.itertext())
+
     def assert_error(self, done, *parts):
         """Exit code 2, nothing on stdout, one line on stderr with all the parts."""
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
@@ -75,7 +83,7 @@ class CommandTest(unittest.TestCase):
 
 class HelpTest(CommandTest):
     def test_help_has_examples(self):
-        for command in ([], ["inspect"], ["run"]):
+        for command in ([], ["inspect"], ["check"], ["run"]):
             done = tandem(*command, "--help")
             self.assert_good(done)
             self.assertIn("Examples:\n  tandem ", done.stdout)
@@ -86,16 +94,24 @@ class HelpTest(CommandTest):
                        "--repeat", "--threads", "--output", "--device", "--replay", "--json"):
             self.assertIn(option, text)
 
+    def test_help_of_check_names_every_option_and_exit_code(self):
+        text = tandem("check", "--help").stdout
+        for part in ("FILE", "--data", "--method", "--streams", "--svg", "--json", "per-delegate", "Exit codes: 0"):
+            self.assertIn(part, text)
+
     def test_version(self):
         done = tandem("--version")
         self.assert_good(done)
         self.assertRegex(done.stdout, r"^tandem \d+\.\d+\.\d+\n$")
 
     def test_usage_errors(self):
-        self.assert_error(tandem(), "a command is required", "inspect", "run")
+        self.assert_error(tandem(), "a command is required", "inspect", "check", "run")
         self.assert_error(tandem("fly"), "fly")
         self.assert_error(tandem("run"), "FILE or --replay is required")
         self.assert_error(tandem("inspect"), "FILE is required")
+        self.assert_error(tandem("inspect", "x.pte", "--method", "forward"), "--method requires --svg")
+        self.assert_error(tandem("check"), "FILE is required")
+        self.assert_error(tandem("check", "x.pte", "--streams", "many"), "--streams", "many")
         self.assert_error(tandem("run", "x.pte", "--repeat", "0"), "--repeat")
         self.assert_error(tandem("run", "x.pte", "--threads", "many"), "--threads")
         self.assert_error(tandem("run", "x.pte", "--rtol", "-1"), "--rtol")
@@ -225,6 +241,183 @@ class InspectTest(CommandTest):
         self.assertEqual(report["kind"], "ptd")
         self.assertIn({"dtype": "float32", "shape": [12, 6], "dim_order": [0, 1]},
                       [n["layout"] for n in report["named_data"]])
+
+
+class InspectPictureTest(CommandTest):
+    def test_every_fixture_has_a_picture_with_every_step(self):
+        for folder in FOLDERS:
+            report = self.json_of(tandem("inspect", folder / "program.pte", "--json"))
+            for method in report["methods"]:
+                with self.subTest(folder.name, method=method["name"]):
+                    svg = self.folder / "x.svg"
+                    self.assert_good(tandem("inspect", folder / "program.pte", "--method", method["name"], "--svg", svg))
+                    steps, text = self.picture(svg)
+                    self.assertEqual(steps, list(range(sum(len(c["instructions"]) for c in method["chains"]))))
+                    for delegate in method["delegates"]:
+                        self.assertIn(f"delegate {delegate['index']}", text)
+                        self.assertIn(delegate["id"], text)
+                    for i in range(len(method["inputs"])):
+                        self.assertIn(f"input {i}", text)
+                    for i in range(len(method["outputs"])):
+                        self.assertIn(f"output {i}", text)
+
+    def test_a_chain_is_no_strip(self):
+        svg = self.folder / "x.svg"
+        self.assert_good(tandem("inspect", *program("split25"), "--svg", svg))
+        root = xml.etree.ElementTree.parse(svg).getroot()
+        self.assertLess(int(root.get("width")), 1500)
+        self.assertLess(int(root.get("height")), 800)
+
+    def test_backends_that_are_missing_here(self):
+        renamed = self.folder / "program.pte"  # the program is then of a backend that nobody has
+        raw = (FIXTURES / "digits" / "program.pte").read_bytes()
+        renamed.write_bytes(raw.replace(b"AotiHostBackend", b"NobodysBackends"))
+        svg = self.folder / "x.svg"
+        self.assert_good(tandem("inspect", renamed, "--svg", svg))
+        steps, text = self.picture(svg)
+        self.assertEqual(steps, [0, 1, 2])
+        self.assertIn("NobodysBackends", text)
+
+    def test_errors(self):
+        path = FIXTURES / "multi" / "program.pte"
+        svg = self.folder / "x.svg"
+        self.assert_error(tandem("inspect", path, "--svg", svg), "--method with one of: decode, encode")
+        self.assert_error(tandem("inspect", path, "--method", "fly", "--svg", svg), "MethodNotFound", "fly", "decode")
+        self.assert_error(tandem("inspect", *program("mlp"), "--svg", self.folder / "no" / "x.svg"), "NotFound", "x.svg")
+        self.assert_error(tandem("inspect", *program("mlp"), "--svg", self.folder), "AccessFailed", self.folder)
+        self.assert_error(tandem("inspect", FIXTURES / "mlp" / "aoti_cpu_blob.ptd", "--svg", svg), "--svg goes with")
+        self.assertFalse(svg.exists())
+
+
+class CheckTest(CommandTest):
+    def test_every_fixture_is_good(self):
+        for folder in FOLDERS:
+            with self.subTest(folder.name):
+                report = self.json_of(tandem("check", folder / "program.pte", *data_of(folder), "--json"))
+                self.assertTrue(report["good"] and report["sound"])
+                self.assertIsNone(report["error"])
+                for method in report["methods"]:
+                    self.assertTrue(method["runnable"] and method["ordered"])
+                    self.assertEqual(method["missing"], [])
+                    self.assertEqual(method["order"]["policy"], "per-thread")
+                    self.assertEqual(method["order"]["conflicts"], [])
+                    self.assertEqual(method["stream_per_delegate"]["policy"], "per-delegate")
+
+    def test_text(self):
+        done = tandem("check", *program("split25"))
+        self.assert_good(done)
+        lines = done.stdout.splitlines()
+        self.assertTrue(lines[0].endswith("program.pte: good"))
+        self.assertEqual(lines[1:5], ["sound       yes  the program and 1 data file", "method forward",
+                                      "  runnable  yes", "  ordered   yes  25 steps on 1 stream (per-thread)"])
+        self.assertRegex(lines[5], r"^  with a stream per delegate: \d+ conflicts in \d+ pairs of steps$")
+        for part in ("delegate 0, AotiHostBackend)", "delegate 1, AotiHostBackendB)", "value 7", "bytes [0, 16384)",
+                     "stream 1", "nothing makes stream 2 wait"):
+            self.assertIn(part, lines[6])
+        self.assertRegex(lines[-1], r"^    \.\.\. \d+ more, --json lists all$")
+
+    def test_a_stream_per_delegate_is_refused_for_a_chain(self):
+        done = tandem("check", *program("split25"), "--streams", "per-delegate")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("program.pte: NOT good", done.stdout)
+        self.assertIn("  ordered   NO   25 steps on 25 streams (per-delegate): ", done.stdout)
+        report = self.json_of(tandem("check", *program("split25"), "--streams", "per-delegate", "--json"), code=1)
+        self.assertFalse(report["good"])
+        order = report["methods"][0]["order"]
+        self.assertEqual((order["policy"], order["steps"], order["streams"]), ("per-delegate", 25, 25))
+        pairs = {(c["first"]["step"], c["second"]["step"]) for c in order["conflicts"]}
+        self.assertEqual(len(pairs), order["pairs"])
+        self.assertLessEqual({(i, i + 1) for i in range(24)}, pairs, "each delegate reads what the last one writes")
+        first = order["conflicts"][0]
+        self.assertEqual(first["first"], {"step": 0, "chain": 0, "instruction": 0, "delegate": 0,
+                                          "backend": "AotiHostBackend", "operator": None, "stream": 1,
+                                          "access": "write", "value": 7})
+        self.assertEqual(first["second"]["access"], "read")
+        self.assertEqual((first["memory"], first["arena"], first["begin"], first["end"]), ("arena", 1, 0, 16384))
+        self.assertIn("nothing makes stream 2 wait", first["text"])
+
+    def test_a_stream_per_delegate_may_be_good(self):
+        done = tandem("check", *program("digits"), "--streams", "per-delegate")
+        self.assertEqual(done.returncode, 1, "three delegates in a row")
+        done = tandem("check", *program("mlp"), "--streams", "per-delegate")
+        self.assert_good(done)
+        self.assertIn("  ordered   yes  1 step on 1 stream (per-delegate)\n", done.stdout)
+
+    def test_one_method(self):
+        report = self.json_of(tandem("check", *program("multi"), "--method", "encode", "--json"))
+        self.assertEqual([m["name"] for m in report["methods"]], ["encode"])
+
+    def test_what_is_missing_is_named(self):
+        renamed = self.folder / "program.pte"
+        raw = (FIXTURES / "digits" / "program.pte").read_bytes()
+        renamed.write_bytes(raw.replace(b"AotiHostBackend", b"NobodysBackends"))
+        done = tandem("check", renamed, "--data", FIXTURES / "digits" / "aoti_cpu_blob.ptd")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "")
+        self.assertIn("sound       yes", done.stdout)
+        self.assertIn("  runnable  NO   NobodysBackends: not available", done.stdout)
+        self.assertIn("                 NobodysBackendsB: not available", done.stdout)
+        self.assertIn("  ordered   not checked: needs the delegates", done.stdout)
+        method = self.json_of(tandem("check", renamed, "--json"), code=1)["methods"][0]
+        self.assertEqual((method["runnable"], method["ordered"], method["order"]), (False, None, None))
+        self.assertEqual(method["error"]["code"], "BackendMissing")
+
+    def test_missing_data_is_named(self):
+        done = tandem("check", FIXTURES / "mlp" / "program.pte")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no data file has the key", done.stdout)
+
+    def test_a_damaged_program_is_an_answer(self):
+        cut = self.folder / "cut.pte"
+        raw = (FIXTURES / "mlp" / "program.pte").read_bytes()
+        cut.write_bytes(raw[:len(raw) // 2])
+        done = tandem("check", cut)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("sound       NO   InvalidProgram", done.stdout)
+        report = self.json_of(tandem("check", cut, "--json"), code=1)
+        self.assertEqual((report["sound"], report["methods"]), (False, []))
+        self.assertEqual(report["error"]["code"], "InvalidProgram")
+
+    def test_picture(self):
+        svg = self.folder / "order.svg"
+        done = tandem("check", *program("split25"), "--streams", "per-delegate", "--svg", svg)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"picture     {svg}\n", done.stdout)
+        steps, text = self.picture(svg)
+        self.assertEqual(steps, list(range(25)))
+        for stream in range(1, 26):
+            self.assertIn(f"stream {stream}", text)
+        self.assertIn("pairs of steps that nothing orders", text)
+        report = self.json_of(tandem("check", *program("split25"), "--svg", svg, "--json"))
+        self.assertEqual(report["picture"], str(svg))
+        self.assertNotIn("nothing orders", self.picture(svg)[1])
+
+    def test_pictures_of_every_fixture(self):
+        svg = self.folder / "x.svg"
+        for folder in FOLDERS:
+            with self.subTest(folder.name):
+                method = json.loads((folder / "dump.json").read_text())["program"]["execution_plan"][0]
+                done = tandem("check", folder / "program.pte", *data_of(folder), "--method", method["name"],
+                              "--streams", "per-delegate", "--svg", svg)
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+                steps, _ = self.picture(svg)
+                self.assertEqual(steps, list(range(sum(len(c["instructions"]) for c in method["chains"]))))
+
+    def test_no_picture_of_what_does_not_load(self):
+        svg = self.folder / "x.svg"
+        done = tandem("check", FIXTURES / "mlp" / "program.pte", "--svg", svg)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("tandem: no picture: forward was not loaded", done.stderr)
+        self.assertFalse(svg.exists())
+
+    def test_errors(self):
+        self.assert_error(tandem("check", "nowhere.pte"), "NotFound", "nowhere.pte")
+        self.assert_error(tandem("check", *program("mlp"), "--method", "fly"), "MethodNotFound", "fly", "forward")
+        self.assert_error(tandem("check", *program("multi"), "--svg", self.folder / "x.svg"), "--method with one of")
+        self.assert_error(tandem("check", *program("mlp"), "--svg", self.folder / "no" / "x.svg"), "NotFound", "x.svg")
+        self.assert_error(tandem("check", *program("mlp"), "--svg", "/dev/full"), "AccessFailed", "/dev/full")
+        error = self.json_of(tandem("check", "nowhere.pte", "--json"), code=2)["error"]
+        self.assertEqual(error["code"], "NotFound")
 
 
 class InspectErrorTest(CommandTest):

@@ -45,6 +45,8 @@ MethodGraph random_graph(std::uint32_t seed, int steps, bool jumps) {
   return make_graph(b.method()).value();
 }
 
+double middle(const Box& box) { return box.y + box.height / 2; }
+
 bool overlap(const Box& a, const Box& b) {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
@@ -107,8 +109,10 @@ TEST(GraphLayoutTest, WrapsAChainInRowsOfAboutOneLength) {
   EXPECT_LT(layout.height, 700);
   EXPECT_GT(layout.boxes[0].x, layout.boxes[25].x) << "the input is left of the first delegate";
   for (std::size_t i = 1; i < 25; ++i) {
-    const bool right_of = layout.boxes[i].x > layout.boxes[i - 1].x && layout.boxes[i].y == layout.boxes[i - 1].y;
-    const bool next_row = layout.boxes[i].y > layout.boxes[i - 1].y + layout.boxes[i - 1].height;
+    const Box& last = layout.boxes[i - 1];
+    const Box& box = layout.boxes[i];
+    const bool right_of = box.x > last.x && middle(box) == middle(last);
+    const bool next_row = box.y > last.y + last.height;
     EXPECT_TRUE(right_of || next_row) << i;
   }
 }
@@ -117,8 +121,7 @@ TEST(GraphLayoutTest, KeepsAShortChainInOneRow) {
   const MethodGraph graph = chain(3);
   const GraphLayout layout = layout_of(graph);
   check_layout(graph, layout);
-  for (const Box& box : layout.boxes)
-    EXPECT_DOUBLE_EQ(box.y + box.height / 2, layout.boxes[0].y + layout.boxes[0].height / 2);
+  for (const Box& box : layout.boxes) EXPECT_DOUBLE_EQ(middle(box), middle(layout.boxes[0]));
   EXPECT_LT(layout.height, 120);
 }
 
