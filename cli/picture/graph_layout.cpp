@@ -299,7 +299,7 @@ class Layouter {
 
   /// Heights within each row: every item as near as possible to the middle of its neighbours.
   void place_items() {
-    constexpr int kSweeps = 16;
+    constexpr int kSweeps = 48;
     for (Layer& layer : layers_) settle(layer, std::vector<double>(layer.size(), 0));
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
       for (std::size_t k = 0; k < layers_.size(); ++k) {
@@ -312,7 +312,7 @@ class Layouter {
   }
 
   double wanted_y(const Item& item) const {
-    constexpr double kStraight = 4;  // a line that passes several layers should not wobble
+    constexpr double kStraight = 8;  // a line that passes several layers should not wobble
     double sum = 0;
     double weights = 0;
     for (const auto side : {&Item::before, &Item::after}) {

@@ -74,8 +74,9 @@ class GraphPainter {
     }
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       const GraphNode& node = graph_.nodes[n];
-      const double title = text_width(shortened(node.title, kMaxTitle), small(node) ? kDetailSize : kTitleSize);
-      const double number = text_width(node.number, 9) + 8;
+      const double bold = node.kind == GraphNode::Kind::Delegate ? 1.12 : 1;
+      const double title = bold * text_width(shortened(node.title, kMaxTitle), small(node) ? kDetailSize : kTitleSize);
+      const double number = node.number.empty() ? 0 : text_width(node.number, 9) + 10;
       const double detail = text_width(shortened(node.detail, kMaxTitle), kDetailSize);
       const double lines = node.detail.empty() ? 30 : small(node) ? 34 : 42;
       // Lines that carry labels need the height of text, others less.
