@@ -297,52 +297,61 @@ class Layouter {
 
   bool same_row(const Item& a, const Item& b) const { return row_of_[a.layer] == row_of_[b.layer]; }
 
-  /// Heights within each row: every item as near as possible to the middle of its neighbours.
+  /// Where an item wants to be, and how much.
+  struct Wish {
+    double y = 0;
+    double weight = 0;
+  };
+
+  /// Heights within each row. Every step makes the lines of one column as short as they can be, squared, so the sum
+  /// over all lines only falls.
   void place_items() {
     constexpr int kSweeps = 48;
-    for (Layer& layer : layers_) settle(layer, std::vector<double>(layer.size(), 0));
+    for (Layer& layer : layers_) settle(layer, std::vector<Wish>(layer.size(), {0, 1}));
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
       for (std::size_t k = 0; k < layers_.size(); ++k) {
         const std::size_t at = sweep % 2 == 0 ? k : layers_.size() - 1 - k;
-        std::vector<double> wanted;
-        for (const std::uint32_t i : layers_[at]) wanted.push_back(wanted_y(items_[i]));
-        settle(layers_[at], wanted);
+        std::vector<Wish> wishes;
+        for (const std::uint32_t i : layers_[at]) wishes.push_back(wish_of(items_[i]));
+        settle(layers_[at], wishes);
       }
     }
   }
 
-  double wanted_y(const Item& item) const {
+  Wish wish_of(const Item& item) const {
     constexpr double kStraight = 8;  // a line that passes several layers should not wobble
-    double sum = 0;
-    double weights = 0;
+    constexpr double kStay = 0.01;
+    Wish sum{item.y * kStay, kStay};
     for (const auto side : {&Item::before, &Item::after}) {
       for (const std::uint32_t other : item.*side) {
         if (!same_row(item, items_[other])) continue;
         const double weight = item.node == kNoStep && items_[other].node == kNoStep ? kStraight : 1;
-        sum += weight * items_[other].y;
-        weights += weight;
+        sum.y += weight * items_[other].y;
+        sum.weight += weight;
       }
     }
-    return weights == 0 ? item.y : sum / weights;
+    return {sum.y / sum.weight, sum.weight};
   }
 
   /// Moves the items of a column to where they want to be, as far as their order and gaps allow: the least squares
   /// solution, by pooling adjacent items that want to pass each other.
-  void settle(const Layer& layer, const std::vector<double>& wanted) {
+  void settle(const Layer& layer, const std::vector<Wish>& wishes) {
     struct Pool {
       double sum = 0;
+      double weight = 0;
       std::size_t count = 0;
-      [[nodiscard]] double mean() const { return sum / static_cast<double>(count); }
+      [[nodiscard]] double mean() const { return sum / weight; }
     };
     std::vector<double> offset(layer.size());
     std::vector<Pool> pools;
     for (std::size_t i = 0; i < layer.size(); ++i) {
       if (i > 0) offset[i] = offset[i - 1] + pitch(items_[layer[i - 1]], items_[layer[i]]);
-      pools.push_back({wanted[i] - offset[i], 1});
+      pools.push_back({(wishes[i].y - offset[i]) * wishes[i].weight, wishes[i].weight, 1});
       while (pools.size() > 1 && pools[pools.size() - 2].mean() > pools.back().mean()) {
         const Pool last = pools.back();
         pools.pop_back();
         pools.back().sum += last.sum;
+        pools.back().weight += last.weight;
         pools.back().count += last.count;
       }
     }

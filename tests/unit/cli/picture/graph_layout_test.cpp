@@ -141,6 +141,23 @@ TEST(GraphLayoutTest, RandomLoopsHaveNoOverlapsAndAllLines) {
   }
 }
 
+TEST(GraphLayoutTest, UnrelatedPartsDoNotDriftApart) {
+  MethodBuilder b;  // a condition, and beside it a value that one branch changes and the other hands on
+  const auto condition = b.flag(true);
+  const auto in = b.tensor({4}, 0);
+  const auto first = b.tensor({4}, 16);
+  const auto second = b.tensor({4}, 32);
+  const auto third = b.tensor({4}, 48);
+  const auto out = b.tensor({4}, 64);
+  b.inputs({condition, in}).outputs({out});
+  b.delegate("X", {in, first}).jump_if_false(condition, 4).delegate("X", {first, second});
+  b.delegate("X", {second, third}).delegate("X", {first, out});
+  const MethodGraph graph = make_graph(b.method()).value();
+  const GraphLayout layout = layout_of(graph);
+  check_layout(graph, layout);
+  EXPECT_LT(std::abs(middle(layout.boxes[0]) - middle(layout.boxes[1])), 150);
+}
+
 TEST(GraphLayoutTest, IsTheSameEveryTime) {
   const MethodGraph graph = random_graph(7, 30, true);
   const GraphLayout first = layout_of(graph);
