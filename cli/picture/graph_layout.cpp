@@ -540,18 +540,23 @@ class Layouter {
       result_.routes.push_back({item.net, {left_port(i, item.net), right_port(i, item.net)}, true, false});
     }
     std::set<std::pair<std::uint32_t, std::uint32_t>> straight;  // items and nets whose piece below the label is there
-    for (const Link& link : links_) {
+    for (std::uint32_t l = 0; l < links_.size(); ++l) {
+      const Link& link = links_[l];
       const Item& from = items_[link.from];
-      if (!same_row(from, items_[link.to])) continue;
+      const Item& to = items_[link.to];
+      if (!same_row(from, to)) continue;
       const Point start = right_port(link.from, link.net);
-      // Straight below the label, then a curve.
+      const Point end = left_end(l);
+      // Straight below the label, a curve between the columns, and straight to the box.
       const Point bend{column_x_[from.layer] + widths_[from.layer] + zones_[from.layer], start.y};
-      const bool arrives = items_[link.to].node != kNoStep;
+      const Point column{column_x_[to.layer], end.y};
       if (bend.x > start.x && straight.insert({link.from, link.net}).second) {
         result_.routes.push_back({link.net, {start, bend}, true, false});
       }
-      result_.routes.push_back(
-          {link.net, {bend.x > start.x ? bend : start, left_port(link.to, link.net)}, false, arrives});
+      const bool beside = end.x > column.x;
+      const bool arrives = to.node != kNoStep;
+      result_.routes.push_back({link.net, {bend, column}, false, arrives && !beside});
+      if (beside) result_.routes.push_back({link.net, {column, end}, true, arrives});
     }
     for (std::size_t r = 0; r < rows_.size(); ++r) route_wraps(static_cast<std::uint32_t>(r));
     for (const Detour& detour : detours_) route_detour(detour);

@@ -14,6 +14,7 @@ using runtime::OpAccess;
 
 constexpr std::size_t kMaxSteps = 2'000;
 constexpr std::size_t kMaxAccesses = 20'000;
+constexpr std::size_t kMaxValues = 100'000;
 
 class StepInference {
  public:
@@ -23,6 +24,7 @@ class StepInference {
     std::size_t count = 0;
     for (const format::Chain& chain : method_.chains) count += chain.instructions.size();
     if (count > kMaxSteps) return too_large(kMaxSteps, count, "steps");
+    if (method_.values.size() > kMaxValues) return too_large(kMaxValues, method_.values.size(), "values");
     for (std::size_t c = 0; c < method_.chains.size(); ++c) add_chain(static_cast<std::uint32_t>(c));
     accesses_ = method_.inputs.size() + method_.outputs.size();
     if (accesses_ > kMaxAccesses) return too_large(kMaxAccesses, accesses_, "inputs and outputs");

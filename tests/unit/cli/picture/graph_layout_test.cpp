@@ -87,7 +87,15 @@ void check_layout(const MethodGraph& graph, const GraphLayout& layout) {
         return on_edge(layout.boxes[node], route.points.back());
       })) << "an arrow that ends nowhere";
     }
-    if (!route.orthogonal) continue;
+    if (!route.orthogonal) {
+      const Point from = route.points.front();
+      const Point to = route.points.back();
+      const Box around{from.x, std::min(from.y, to.y), to.x - from.x, std::abs(from.y - to.y)};
+      EXPECT_GT(around.width, 0);
+      for (const Box& box : layout.boxes)
+        EXPECT_FALSE(overlap(around, box)) << "a curve leaves the room between columns";
+      continue;
+    }
     for (std::size_t i = 0; i + 1 < route.points.size(); ++i) {
       for (std::size_t n = 0; n < layout.boxes.size(); ++n) {
         EXPECT_FALSE(crosses(route.points[i], route.points[i + 1], layout.boxes[n]))
@@ -142,16 +150,19 @@ TEST(GraphLayoutTest, RandomLoopsHaveNoOverlapsAndAllLines) {
 }
 
 TEST(GraphLayoutTest, UnrelatedPartsDoNotDriftApart) {
-  MethodBuilder b;  // a condition, and beside it a value that one branch changes and the other hands on
+  MethodBuilder b;  // a condition, and two branches that it chooses from
   const auto condition = b.flag(true);
+  const auto never = b.flag(false);
   const auto in = b.tensor({4}, 0);
   const auto first = b.tensor({4}, 16);
-  const auto second = b.tensor({4}, 32);
-  const auto third = b.tensor({4}, 48);
-  const auto out = b.tensor({4}, 64);
+  const auto added = b.tensor({4}, 32);
+  const auto chosen = b.tensor({4}, 48);
+  const auto negated = b.tensor({4}, 64);
+  const auto out = b.tensor({4}, 80);
   b.inputs({condition, in}).outputs({out});
-  b.delegate("X", {in, first}).jump_if_false(condition, 4).delegate("X", {first, second});
-  b.delegate("X", {second, third}).delegate("X", {first, out});
+  b.delegate("X", {in, first}).jump_if_false(condition, 5);
+  b.delegate("X", {first, added}).move(added, chosen).jump_if_false(never, 7);
+  b.delegate("X", {first, negated}).move(negated, chosen).delegate("X", {chosen, out});
   const MethodGraph graph = make_graph(b.method()).value();
   const GraphLayout layout = layout_of(graph);
   check_layout(graph, layout);

@@ -116,6 +116,10 @@ TEST(InferStepsTest, RefusesWhatNobodyCouldRead) {
   EXPECT_EQ(refused.error().code(), ErrorCode::NotSupported);
   EXPECT_EQ(refused.error().site().method, wide.method().name);
 
+  MethodBuilder valued;
+  for (int i = 0; i < 100'001; ++i) valued.number(i);
+  EXPECT_EQ(infer_steps(valued.method()).error().code(), ErrorCode::NotSupported);
+
   MethodBuilder outputs;
   const auto out = outputs.tensor({4}, 0);
   outputs.outputs(std::vector<std::int32_t>(20'001, out));
