@@ -11,7 +11,6 @@ namespace {
 
 using runtime::Conflict;
 using runtime::Schedule;
-using runtime::Step;
 
 constexpr std::size_t kShownConflicts = 3;
 

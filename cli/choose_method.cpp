@@ -10,7 +10,9 @@ namespace tandem::cli {
 
 Result<std::string> choose_method(std::span<const std::string> names, const std::string& wanted,
                                   const std::string& file) {
-  const auto has = [names](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  const auto has = [names](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   if (wanted.empty() && names.size() == 1) return names.front();
   const std::string name = wanted.empty() ? "forward" : wanted;
   if (has(name)) return name;

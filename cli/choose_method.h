@@ -8,7 +8,8 @@
 namespace tandem::cli {
 
 /// The method that a command means: `wanted`, or "forward", or the only one there is.
-/// Errors: MethodNotFound, naming those that there are; InvalidArgument, `wanted` is empty and none of several is called
+/// Errors: MethodNotFound, naming those that there are; InvalidArgument, `wanted` is empty and none of several is
+/// called
 ///   forward.
 [[nodiscard]] Result<std::string> choose_method(std::span<const std::string> names, const std::string& wanted,
                                                 const std::string& file);

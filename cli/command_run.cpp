@@ -1,4 +1,5 @@
 #include "base/errno_error.h"
+#include "cli/choose_method.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -46,17 +47,6 @@ struct RunOptions {
 };
 
 using Shapes = std::map<std::size_t, std::vector<std::int64_t>>;
-
-/// An empty `wanted` means "forward", or the only method there is.
-Result<std::string> choose_method(const Program& program, const std::string& wanted) {
-  if (!wanted.empty()) return wanted;
-  const std::vector<std::string> names = program.method_names();
-  if (names.size() == 1) return names.front();
-  if (std::find(names.begin(), names.end(), "forward") != names.end()) return std::string{"forward"};
-  return Error{ErrorCode::InvalidArgument, "the program has several methods and none is called forward"}
-      .with_expected("--method with one of: " + printable(fmt::format("{}", fmt::join(names, ", "))), "no --method")
-      .with_file(program.name());
-}
 
 Error with_argument(Error error, std::size_t argument) {
   return std::move(error).with_argument(static_cast<int>(argument));
@@ -248,7 +238,7 @@ Result<ExitCode> run_program(const RunOptions& options) {
   report.load = Clock::now() - before_program;
 
   // Arrays are read before the method is loaded: a mistyped name should not cost a minute of loading.
-  TANDEM_TRY(report.method, choose_method(*program, options.method));
+  TANDEM_TRY(report.method, choose_method(program->method_names(), options.method, options.file));
   TANDEM_TRY(const MethodMeta meta, program->method_meta(report.method));
   TANDEM_TRY(report.inputs, make_inputs(options, meta));
   TANDEM_TRY(const std::vector<std::optional<Value>> expected, read_expected(options, meta));

@@ -1,6 +1,7 @@
 #include "cli/inspect_report.h"
 
 #include "cli/delegate_keys.h"
+#include "cli/picture/method_steps.h"
 #include "cli/text.h"
 #include "runtime/op.h"
 
@@ -100,10 +101,6 @@ Json spec_json(const format::ValueSpec& spec) {
     }
   };
   return std::visit(Visitor{}, spec);
-}
-
-std::string full_name(const format::Operator& op) {
-  return op.overload.empty() ? std::string{op.name} : fmt::format("{}.{}", op.name, op.overload);
 }
 
 Json instruction_json(const format::Method& method, const format::Instruction& instruction) {

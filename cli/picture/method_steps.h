@@ -36,8 +36,8 @@ struct MethodStep {
 /// jumps back, is the first output.
 ///
 /// Lifetime: points into `method`.
-/// Errors: NotSupported, more than 2,000 steps, or 20,000 values that they, the inputs and the outputs name: nobody
-/// could read the picture.
+/// Errors: NotSupported, more than 2,000 steps or 100,000 values, or steps, inputs and outputs that name more than
+///   20,000: nobody could read the picture.
 [[nodiscard]] Result<std::vector<MethodStep>> infer_steps(const format::Method& method);
 
 /// "aten::add.out".

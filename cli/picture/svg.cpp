@@ -62,7 +62,7 @@ std::string picture_title(const std::filesystem::path& file, std::string_view me
 }
 
 std::string shortened(std::string_view text, std::size_t max_characters) {
-  const std::string shown = printable(text.substr(0, 4 * max_characters + 4));
+  std::string shown = printable(text.substr(0, 4 * max_characters + 4));
   if (characters(shown) <= max_characters && shown.size() >= text.size()) return shown;
   std::size_t bytes = 0;
   for (std::size_t kept = 0; bytes < shown.size(); ++bytes) {
