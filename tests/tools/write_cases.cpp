@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -111,7 +112,12 @@ int main(int argc, char** argv) {
     std::fputs("usage: write_cases OUT CASE_FOLDER...\n", stderr);
     return 2;
   }
-  const Status status = run(argv[1], {argv + 2, argv + argc});
-  if (!status.ok()) std::fprintf(stderr, "%s\n", status.error().to_string().c_str());
-  return status.ok() ? 0 : 1;
+  try {
+    const Status status = run(argv[1], {argv + 2, argv + argc});
+    if (status.ok()) return 0;
+    std::fprintf(stderr, "%s\n", status.error().to_string().c_str());
+  } catch (const std::exception& error) {  // of the file system
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  return 1;
 }
