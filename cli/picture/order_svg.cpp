@@ -106,6 +106,8 @@ class OrderPainter {
           name.remove_prefix(colons + 2);
         return shortened(name.substr(0, name.find('.')), 14);
       }
+      case Step::Kind::Copy:
+        return "copy";
       case Step::Kind::Move:
         return "move";
       case Step::Kind::JumpFalse:

@@ -48,6 +48,9 @@ class Device {
   /// Uninitialised, 64-byte aligned, never null, also for 0 bytes.
   /// Errors: OutOfMemory, with bytes and device.
   [[nodiscard]] virtual Result<Buffer> allocate(std::size_t bytes) = 0;
+  /// Memory of the host's that the device reads and writes without staging; aligned and sized as allocate()'s.
+  /// Errors: OutOfMemory.
+  [[nodiscard]] virtual Result<Buffer> allocate_pinned(std::size_t bytes) = 0;
   /// The calling thread's own stream.
   [[nodiscard]] virtual Stream& thread_stream() noexcept = 0;
   /// A further stream, independent of all others.

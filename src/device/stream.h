@@ -44,6 +44,8 @@ class Stream {
   /// Runs `work` after everything before it. `data` stays valid until the stream has passed.
   /// Errors: NotSupported, the stream runs no host work.
   [[nodiscard]] virtual Status submit(Work work, void* data, std::uint32_t index) = 0;
+  /// Sets bytes in stream order; the range stays valid until the stream has passed.
+  [[nodiscard]] virtual Status fill(void* to, std::byte value, std::size_t bytes) = 0;
   /// Moves bytes in stream order; both ranges stay valid until the stream has passed.
   [[nodiscard]] virtual Status copy(void* to, const void* from, std::size_t bytes) = 0;
   /// Marks the point after everything so far. Errors: InvalidArgument, an event of another device.

@@ -2,6 +2,12 @@
 
 namespace tandem::runtime {
 
+bool is_on_device(const Schedule& schedule, const Step& step) noexcept {
+  if (schedule.device == DeviceId{}) return false;
+  return step.kind == Step::Kind::Copy ||
+         (step.kind == Step::Kind::Delegate && !schedule.delegates[step.target].on_host);
+}
+
 std::string describe(const Schedule& schedule, const Step& step) {
   std::string text = "instruction " + std::to_string(step.instruction);
   if (step.chain != 0) text += " of chain " + std::to_string(step.chain);
@@ -11,6 +17,10 @@ std::string describe(const Schedule& schedule, const Step& step) {
     case Step::Kind::Delegate:
       return text + " (delegate " + std::to_string(step.target) + ", " +
              std::string{schedule.delegates[step.target].backend_id} + ")";
+    case Step::Kind::Copy: {
+      const DeviceId to = schedule.values[schedule.args_of(step)[1]].device;
+      return text + " (copy to " + to_string(to) + ")";
+    }
     case Step::Kind::Move:
       return text + " (move)";
     case Step::Kind::JumpFalse:

@@ -31,7 +31,7 @@ struct BufferPlan {
   };
   Kind kind = Kind::Arena;
   std::uint64_t bytes = 0;
-  DeviceId device{};  ///< Where the program puts it; on the host device all is host memory.
+  DeviceId device{};  ///< Where its bytes are. A method on the host device: where the program wants them.
   std::uint32_t memory_id =
       0;  ///< Arena: the program's number, 0 for Tandem's own. State: the arena it was planned in.
   std::uint32_t value = kNone;  ///< The one value of a State, Input, Output or Constant.
@@ -47,6 +47,7 @@ struct Location {
 /// One value of the method.
 struct ValuePlan {
   ArgumentSpec spec{};  ///< What it is; sizes are upper bounds.
+  DeviceId device{};    ///< Where its bytes are: the host, or the method's device.
   Location place{};
   std::uint32_t planned_memory_id = 0;  ///< Arena that the program planned it in; 0 = not planned.
   std::uint64_t planned_offset = 0;
@@ -67,12 +68,19 @@ struct Access {
 };
 
 struct Step {
-  enum class Kind : std::uint8_t { Kernel, Delegate, Move, JumpFalse, Free };
+  enum class Kind : std::uint8_t {
+    Kernel,    ///< An operator, on the host.
+    Delegate,  ///< On the host or on the method's device, as the delegate says.
+    Copy,      ///< Bytes from one value to another, in the order of the method's device. Never on the host device.
+    Move,      ///< A handle from one value to another.
+    JumpFalse,
+    Free,
+  };
   Kind kind = Kind::Kernel;
   std::uint32_t chain = 0;  ///< Where the program has it.
   std::uint32_t instruction = 0;
   std::uint32_t target = 0;     ///< Kernel: operator; Delegate: delegate; JumpFalse: step to continue at.
-  std::uint32_t first_arg = 0;  ///< Into Schedule::args. Move: from, to. JumpFalse: condition. Free: value.
+  std::uint32_t first_arg = 0;  ///< Into Schedule::args. Copy, Move: from, to. JumpFalse: condition. Free: value.
   std::uint32_t arg_count = 0;
   std::uint32_t first_access = 0;  ///< Into Schedule::accesses.
   std::uint32_t access_count = 0;
@@ -89,6 +97,7 @@ struct DelegatePlan {
   std::string_view backend_id{};
   std::shared_ptr<const Delegate> delegate{};
   std::size_t output_count = 0;
+  bool on_host = true;             ///< enqueue() does its work on the calling thread.
   std::uint32_t max_contexts = 0;  ///< That may run at the same time; 0 = any number.
   bool stateful = false;           ///< Its contexts keep something from one run to the next.
 };
@@ -154,6 +163,9 @@ struct Schedule {
     return {accesses.data() + step.first_access, step.access_count};
   }
 };
+
+/// Whether the step's work is for the method's device, and not for the host.
+[[nodiscard]] bool is_on_device(const Schedule& schedule, const Step& step) noexcept;
 
 /// Whether the step reads, or writes, bytes of an argument with this mode.
 [[nodiscard]] constexpr bool reads(OpAccess mode) noexcept {

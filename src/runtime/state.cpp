@@ -8,29 +8,39 @@
 namespace tandem::runtime {
 namespace {
 
-void fill(device::Buffer& buffer, std::span<const std::byte> initial) noexcept {
-  if (buffer.size() != 0) std::memset(buffer.data(), 0, buffer.size());
-  if (!initial.empty()) std::memcpy(buffer.data(), initial.data(), initial.size());
+/// The initial bytes, then zeros. Blocks.
+Status fill(device::Device& device, const StateMemory& memory, std::span<const std::byte> initial) {
+  if (!memory.on_device) {
+    if (memory.buffer.size() != 0) std::memset(memory.buffer.data(), 0, memory.buffer.size());
+    if (!initial.empty()) std::memcpy(memory.buffer.data(), initial.data(), initial.size());
+    return {};
+  }
+  device::Stream& stream = device.thread_stream();
+  TANDEM_CHECK_OK(stream.fill(memory.buffer.data(), std::byte{0}, memory.buffer.size()));
+  TANDEM_CHECK_OK(stream.copy(memory.buffer.data(), initial.data(), initial.size()));
+  return stream.synchronize();
 }
 
-Result<std::shared_ptr<device::Buffer>> make_buffer(device::Device& device, std::uint64_t bytes,
-                                                    std::span<const std::byte> initial) {
-  TANDEM_TRY(auto buffer, device.allocate(bytes));
-  fill(buffer, initial);
-  return std::make_shared<device::Buffer>(std::move(buffer));
+Result<std::shared_ptr<StateMemory>> make_memory(device::Device& device, bool on_device, std::uint64_t bytes,
+                                                 std::span<const std::byte> initial) {
+  auto memory = std::make_shared<StateMemory>();
+  memory->on_device = on_device;
+  TANDEM_TRY(memory->buffer, on_device ? device.allocate(bytes) : device.allocate_pinned(bytes));
+  TANDEM_CHECK_OK(fill(device, *memory, initial));
+  return memory;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<device::Buffer>> StateStore::obtain(device::Device& device, std::uint64_t offset,
-                                                           std::uint64_t bytes, std::span<const std::byte> initial) {
+Result<std::shared_ptr<StateMemory>> StateStore::obtain(device::Device& device, std::uint64_t offset,
+                                                        std::uint64_t bytes, std::span<const std::byte> initial) {
   const std::scoped_lock lock{mutex_};
-  std::shared_ptr<device::Buffer>& found = by_offset_[offset];
+  std::shared_ptr<StateMemory>& found = by_offset_[offset];
   if (found == nullptr) {
-    TANDEM_TRY(found, make_buffer(device, bytes, initial));
-  } else if (found->size() != bytes) {
+    TANDEM_TRY(found, make_memory(device, false, bytes, initial));
+  } else if (found->buffer.size() != bytes) {
     return Error{ErrorCode::InvalidProgram, "methods plan shared buffers of different sizes at the same place"}
-        .with_expected(std::to_string(found->size()) + " bytes at offset " + std::to_string(offset),
+        .with_expected(std::to_string(found->buffer.size()) + " bytes at offset " + std::to_string(offset),
                        std::to_string(bytes) + " bytes");
   }
   return found;
@@ -42,13 +52,13 @@ bool State::is_needed(const Schedule& schedule) noexcept {
 
 Result<std::shared_ptr<State>> State::create(std::shared_ptr<const Schedule> schedule, device::Device& device,
                                              const std::shared_ptr<StateStore>& store) {
-  std::shared_ptr<State> state{new State{std::move(schedule)}};
+  std::shared_ptr<State> state{new State{std::move(schedule), device}};
   for (const StatePlan& plan : state->schedule().states) {
     const ValuePlan& value = state->schedule().values[plan.value];
     const bool shared = plan.shared && store != nullptr;
-    Result<std::shared_ptr<device::Buffer>> memory =
+    Result<std::shared_ptr<StateMemory>> memory =
         shared ? store->obtain(device, value.planned_offset, value.place.bytes, value.initial)
-               : make_buffer(device, value.place.bytes, value.initial);
+               : make_memory(device, value.device != DeviceId{}, value.place.bytes, value.initial);
     if (!memory.ok()) {
       return std::move(memory)
           .error()
@@ -69,7 +79,7 @@ Status State::reset() {
   TANDEM_TRY(DelegateCalls fresh, DelegateCalls::create(*schedule_, true));
   calls_ = std::move(fresh);
   for (std::size_t i = 0; i < memory_.size(); ++i) {
-    fill(*memory_[i], schedule_->values[schedule_->states[i].value].initial);
+    TANDEM_CHECK_OK(fill(device_, *memory_[i], schedule_->values[schedule_->states[i].value].initial));
   }
   indeterminate_ = false;
   order_->indeterminate = false;

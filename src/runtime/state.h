@@ -24,6 +24,12 @@ struct StateOrder {
   std::atomic<bool> indeterminate{false};  ///< An execution failed after it may have changed the memory.
 };
 
+/// One mutable value.
+struct StateMemory {
+  device::Buffer buffer{};
+  bool on_device = false;  ///< Of a method that is not on the host device; else it is host memory.
+};
+
 /// Mutable values that several methods share, by their place in the shared arena.
 ///
 /// Thread-safety: obtain() from any thread; the memory is guarded by order().
@@ -31,20 +37,20 @@ class StateStore {
  public:
   /// The memory at `offset`; made and initialised by the first who asks.
   /// Errors: OutOfMemory; InvalidProgram, another method plans another size there.
-  [[nodiscard]] Result<std::shared_ptr<device::Buffer>> obtain(device::Device& device, std::uint64_t offset,
-                                                               std::uint64_t bytes, std::span<const std::byte> initial);
+  [[nodiscard]] Result<std::shared_ptr<StateMemory>> obtain(device::Device& device, std::uint64_t offset,
+                                                            std::uint64_t bytes, std::span<const std::byte> initial);
   [[nodiscard]] const std::shared_ptr<StateOrder>& order() const noexcept { return order_; }
 
  private:
   std::mutex mutex_;
   std::shared_ptr<StateOrder> order_ = std::make_shared<StateOrder>();
-  std::map<std::uint64_t, std::shared_ptr<device::Buffer>> by_offset_;
+  std::map<std::uint64_t, std::shared_ptr<StateMemory>> by_offset_;
 };
 
 /// Everything of one method that outlives an execution: its mutable values, in the order of Schedule::states, and the
 /// contexts of delegates that keep state.
 ///
-/// Lifetime: shares the schedule.
+/// Lifetime: shares the schedule; the device outlives it.
 /// Thread-safety: reset() and is_indeterminate() from any thread; the rest belongs to the execution whose turn it is.
 class State {
  public:
@@ -57,7 +63,7 @@ class State {
                                                              const std::shared_ptr<StateStore>& store);
 
   [[nodiscard]] const Schedule& schedule() const noexcept { return *schedule_; }
-  [[nodiscard]] std::span<const std::shared_ptr<device::Buffer>> memory() const noexcept { return memory_; }
+  [[nodiscard]] std::span<const std::shared_ptr<StateMemory>> memory() const noexcept { return memory_; }
   [[nodiscard]] DelegateCalls& calls() noexcept { return calls_; }
   [[nodiscard]] StateOrder& order() noexcept { return *order_; }
 
@@ -68,10 +74,12 @@ class State {
   void mark_indeterminate() noexcept;
 
  private:
-  explicit State(std::shared_ptr<const Schedule> schedule) noexcept : schedule_{std::move(schedule)} {}
+  State(std::shared_ptr<const Schedule> schedule, device::Device& device) noexcept
+      : schedule_{std::move(schedule)}, device_{device} {}
 
   std::shared_ptr<const Schedule> schedule_;
-  std::vector<std::shared_ptr<device::Buffer>> memory_{};
+  device::Device& device_;
+  std::vector<std::shared_ptr<StateMemory>> memory_{};
   std::shared_ptr<StateOrder> order_ = std::make_shared<StateOrder>();
   DelegateCalls calls_{};
   std::atomic<bool> indeterminate_{false};

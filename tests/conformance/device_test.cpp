@@ -123,6 +123,36 @@ TEST_P(DeviceTest, CopiesMoveBytes) {
   }
 }
 
+TEST_P(DeviceTest, FillsSetBytes) {
+  const auto own = make_stream();
+  for (Stream* one : {&stream(), own.get()}) {
+    auto memory = device().allocate(100);
+    ASSERT_TRUE(memory.ok());
+    std::vector<std::byte> received(100);
+    ASSERT_TRUE(one->fill(memory->data(), std::byte{9}, 100).ok());
+    ASSERT_TRUE(one->fill(memory->data() + 10, std::byte{4}, 5).ok());
+    ASSERT_TRUE(one->fill(memory->data(), std::byte{1}, 0).ok());
+    ASSERT_TRUE(one->copy(received.data(), memory->data(), 100).ok());
+    ASSERT_TRUE(one->synchronize().ok());
+    std::vector<std::byte> expected(100, std::byte{9});
+    std::fill_n(expected.begin() + 10, 5, std::byte{4});
+    EXPECT_EQ(received, expected);
+  }
+}
+
+TEST_P(DeviceTest, PinnedMemoryIsTheHosts) {
+  auto pinned = device().allocate_pinned(100);
+  auto memory = device().allocate(100);
+  ASSERT_TRUE(pinned.ok() && memory.ok());
+  std::fill_n(pinned->data(), 100, std::byte{3});
+  ASSERT_TRUE(stream().copy(memory->data(), pinned->data(), 100).ok());
+  ASSERT_TRUE(stream().fill(memory->data(), std::byte{5}, 1).ok());
+  ASSERT_TRUE(stream().copy(pinned->data(), memory->data(), 100).ok());
+  ASSERT_TRUE(stream().synchronize().ok());
+  EXPECT_EQ(pinned->data()[0], std::byte{5});
+  EXPECT_EQ(pinned->data()[99], std::byte{3});
+}
+
 TEST_P(DeviceTest, EventsPassWithTheirStream) {
   const tandem::Event event = make_event();
   EXPECT_TRUE(*event.is_done());  // never recorded

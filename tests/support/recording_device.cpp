@@ -21,8 +21,8 @@ ByteAccess bytes_at(const void* data, std::size_t bytes, AccessMode mode) {
 std::vector<ByteAccess> accesses_of(runtime::Run& run) {
   std::vector<ByteAccess> accesses{bytes_at(&run.instance(), 1, AccessMode::Update)};
   if (run.state() != nullptr) {
-    for (const auto& buffer : run.state()->memory()) {
-      accesses.push_back(bytes_at(buffer->data(), buffer->size(), AccessMode::Update));
+    for (const auto& memory : run.state()->memory()) {
+      accesses.push_back(bytes_at(memory->buffer.data(), memory->buffer.size(), AccessMode::Update));
     }
   }
   for (const Value& input : run.inputs()) {
@@ -53,6 +53,7 @@ class RecordingDevice::RecordingStream final : public device::Stream {
     device_.add_work(number_, work, data);
     return inner_->submit(work, data, index);
   }
+  Status fill(void* to, std::byte value, std::size_t bytes) override { return inner_->fill(to, value, bytes); }
   Status copy(void* to, const void* from, std::size_t bytes) override { return inner_->copy(to, from, bytes); }
   Status record(device::Event& event) override {
     device_.add(Action::Kind::Record, number_, device_.event_number(event));

@@ -25,6 +25,7 @@ class TestMethod {
     runtime::LowerInput input = builder.lower_input();
     input.stream_policy = options.streams;
     input.allow_races = options.allow_races;
+    input.device = options.device;
     loaded_ = load(input, options, edit);
   }
   /// As Method's.

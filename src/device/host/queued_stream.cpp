@@ -96,6 +96,10 @@ Status QueuedStream::submit(Work work, void* data, std::uint32_t index) {
   return queue_->push({.work = work, .data = data, .index = index});
 }
 
+Status QueuedStream::fill(void* to, std::byte value, std::size_t bytes) {
+  return queue_->push({.data = to, .bytes = bytes, .value = value});
+}
+
 Status QueuedStream::copy(void* to, const void* from, std::size_t bytes) {
   return queue_->push({.data = to, .from = from, .bytes = bytes});
 }

@@ -160,6 +160,10 @@ class SeededHost::SeededStream final : public HostStream {
     queue_->push({.work = work, .data = data, .index = index});
     return {};
   }
+  [[nodiscard]] Status fill(void* to, std::byte value, std::size_t bytes) override {
+    queue_->push({.data = to, .bytes = bytes, .value = value});
+    return {};
+  }
   [[nodiscard]] Status copy(void* to, const void* from, std::size_t bytes) override {
     queue_->push({.data = to, .from = from, .bytes = bytes});
     return {};

@@ -41,6 +41,7 @@ void Instance::copy_values() {
     }
     if (!value.is_tensor()) continue;
     const ArgumentSpec& spec = schedule_.values[v].spec;
+    value.tensor.device = schedule_.values[v].device;
     value.tensor.sizes = next;
     value.tensor.strides = next + value.tensor.rank;
     next += 2 * std::size_t{value.tensor.rank};
@@ -51,13 +52,21 @@ void Instance::copy_values() {
   for (const std::uint32_t arg : schedule_.args) args_.push_back(&values_[arg]);
 }
 
+bool Instance::on_device(DeviceId device) const noexcept {
+  return schedule_.device != DeviceId{} && device == schedule_.device;
+}
+
+Result<device::Buffer> Instance::allocate(bool on_device, std::size_t bytes) {
+  return on_device ? device_.allocate(bytes) : device_.allocate_pinned(bytes);
+}
+
 Status Instance::allocate() {
   buffers_.resize(schedule_.buffers.size());
   input_copies_.resize(schedule_.inputs.size());
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
     const BufferPlan& plan = schedule_.buffers[b];
     if (plan.kind != BufferPlan::Kind::Arena) continue;
-    auto memory = device_.allocate(plan.bytes);
+    auto memory = allocate(on_device(plan.device), plan.bytes);
     if (!memory.ok()) {
       return std::move(memory)
           .error()
@@ -97,14 +106,15 @@ void Instance::begin(State* state) noexcept {
   state_ = state;
   if (state == nullptr) return;
   for (std::size_t s = 0; s < schedule_.states.size(); ++s) {
-    values_[schedule_.states[s].value].tensor.data = state->memory()[s]->data();
+    values_[schedule_.states[s].value].tensor.data = state->memory()[s]->buffer.data();
   }
 }
 
 Result<std::byte*> Instance::input_copy(std::size_t index) {
   device::Buffer& copy = input_copies_[index];
   if (copy.data() == nullptr) {
-    TANDEM_TRY(copy, device_.allocate(schedule_.values[schedule_.inputs[index].value].place.bytes));
+    const ValuePlan& value = schedule_.values[schedule_.inputs[index].value];
+    TANDEM_TRY(copy, allocate(on_device(value.device), value.place.bytes));
   }
   return copy.data();
 }

@@ -51,6 +51,9 @@ class Instance {
       : schedule_{schedule}, device_{device}, scratch_(schedule.streams.streams) {}
   void copy_values();
   Status allocate();
+  [[nodiscard]] bool on_device(DeviceId device) const noexcept;
+  /// Of the device, or of the host where the device reaches it.
+  Result<device::Buffer> allocate(bool on_device, std::size_t bytes);
 
   const Schedule& schedule_;
   device::Device& device_;

@@ -7,6 +7,7 @@
 #include "runtime/execute/lane.h"
 #include "runtime/execute/stream_walk.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -177,6 +178,32 @@ class Job {
   bool ended_ = false;
 };
 
+/// Of a method on a device.
+bool has_host_steps(const Schedule& schedule) {
+  return std::ranges::any_of(schedule.steps, [&schedule](const Step& step) {
+    return !is_on_device(schedule, step) && step.kind != Step::Kind::Free && step.kind != Step::Kind::Move;
+  });
+}
+
+bool has_host_outputs(const Schedule& schedule) {
+  return std::ranges::any_of(schedule.outputs, [&schedule](std::uint32_t value) {
+    return schedule.stored[value].is_tensor() && schedule.values[value].device == DeviceId{};
+  });
+}
+
+/// Whether the host has to copy an output when the device is done: one that is bound to memory of the caller's, or one
+/// whose place a step decides.
+bool needs_host_copy(const Schedule& schedule, std::span<const Tensor> bound) {
+  for (std::size_t i = 0; i < schedule.outputs.size(); ++i) {
+    const std::uint32_t value = schedule.outputs[i];
+    if (!schedule.stored[value].is_tensor() || schedule.values[value].device != DeviceId{}) continue;
+    if (!bound.empty() && bound[i].defined()) return true;
+    const std::uint32_t buffer = schedule.values[value].place.buffer;
+    if (buffer == kNone || schedule.buffers[buffer].kind != BufferPlan::Kind::Output) return true;
+  }
+  return false;
+}
+
 Status check_options(const Schedule& schedule, const MethodOptions& options) {
   const auto refuse = [&schedule](const char* key, std::string expected, std::uint32_t found) {
     return Error{ErrorCode::InvalidArgument, "the method cannot be loaded with this option"}
@@ -203,7 +230,14 @@ Dispatcher::Dispatcher(std::shared_ptr<const Schedule> schedule, device::Device&
       device_{device},
       state_{std::move(state)},
       scheduler_{options.scheduler},
+      has_host_steps_{has_host_steps(*schedule_)},
+      has_host_outputs_{has_host_outputs(*schedule_)},
       gate_{options.instances} {}
+
+bool Dispatcher::is_fully_async() const noexcept {
+  return schedule_->streams.streams == 1 && schedule_->streams.syncs.empty() &&
+         (on_host() || !needs_host_copy(*schedule_, {}));
+}
 
 Dispatcher::~Dispatcher() = default;
 
@@ -305,9 +339,16 @@ Status Dispatcher::execute(std::span<const Value> inputs, std::span<Value> outpu
   Event done;
   {
     TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
-    if (!is_fully_async()) return run_with_host(turn, inputs, outputs, options);
-    if (is_inline) return run_inline(turn, inputs, outputs, options);
-    TANDEM_TRY(done, enqueue(turn, inputs, outputs, nullptr, options));
+    if (!on_host()) {
+      TANDEM_TRY(done, enqueue_steps(turn, inputs, outputs, options));
+      if (!has_host_outputs_) return {};
+    } else if (!is_fully_async()) {
+      return run_with_host(turn, inputs, outputs, options);
+    } else if (is_inline) {
+      return run_inline(turn, inputs, outputs, options);
+    } else {
+      TANDEM_TRY(done, enqueue(turn, inputs, outputs, nullptr, options));
+    }
   }
   return done.synchronize();
 }
@@ -317,7 +358,7 @@ Status Dispatcher::run_inline(const Turn& turn, std::span<const Value> inputs, s
   Run& run = turn.lane().inline_run();
   TANDEM_CHECK_OK(run.prepare(turn.state(), inputs, turn.lane().outputs(), options.outputs));
   if (Status ordered = turn.order(run, options.inputs_ready); !ordered.ok()) {
-    return run.finish(std::move(ordered), false, outputs);
+    return run.finish(std::move(ordered), false, outputs, nullptr);
   }
   const Inside inside{*this};
   while (run.advance(StreamRef{turn.stream()}, UINT32_MAX, outputs)) {
@@ -333,10 +374,41 @@ Status Dispatcher::run_with_host(const Turn& turn, std::span<const Value> inputs
   const Inside inside{*this};
   bool changed_state = false;
   Status ran = turn.wait_for_conflicts(run, options.inputs_ready);
-  if (ran.ok()) ran = run.begin();
+  if (ran.ok()) ran = run.begin(nullptr);
   if (ran.ok()) ran = walk_streams(turn.lane(), turn.stream(), changed_state);
   turn.note({}, {}, {});
-  return run.finish(std::move(ran), changed_state, outputs);
+  return run.finish(std::move(ran), changed_state, outputs, nullptr);
+}
+
+Result<Event> Dispatcher::enqueue_steps(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
+                                        const ExecuteOptions& options) {
+  device::Stream& stream = turn.stream();
+  Lane& lane = turn.lane();
+  TANDEM_TRY(EnqueuedRun* const slot, lane.take_run(options.wait_if_busy));
+  TANDEM_TRY(const Event done, lane.take_event(stream));
+  Run& run = lane.inline_run();
+  TANDEM_CHECK_OK(run.prepare(turn.state(), inputs, lane.outputs(), options.outputs));
+  const Lane::InHand hand{lane, run};
+  const Inside inside{*this};
+  // What the host writes, an earlier run on the instance may still be copying to the device.
+  const bool host_writes = has_host_steps_ || run.copies_inputs_on_host();
+  bool changed_state = false;
+  Status ran = host_writes ? turn.wait_for_conflicts(run, options.inputs_ready) : turn.order(run, options.inputs_ready);
+  if (ran.ok()) ran = run.begin(&stream);
+  if (ran.ok()) ran = walk_streams(lane, stream, changed_state);
+  if (ran.ok() && run.copies_outputs_on_host()) ran = stream.synchronize();
+  ran = run.finish(std::move(ran), changed_state, outputs, &stream);
+  // A run that failed half-way has left work on the stream all the same.
+  if (Status recorded = stream.record(*done.impl()); !recorded.ok()) {
+    ignore(stream.synchronize(), "nothing can be ordered after this run, so it has to be over");
+    return ran.ok() ? std::move(recorded).error() : std::move(ran).error();
+  }
+  slot->done = done;
+  slot->on_device = true;
+  slot->under_way.store(true, std::memory_order_relaxed);
+  turn.note(done, hand.read(), hand.written());
+  if (!ran.ok()) return std::move(ran).error();
+  return done;
 }
 
 Result<Event> Dispatcher::enqueue(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
@@ -351,7 +423,7 @@ Result<Event> Dispatcher::enqueue(const Turn& turn, std::span<const Value> input
   }
   const auto undo = [&](Status failure) {
     next->kept_inputs.clear();
-    return next->run.finish(std::move(failure), false, {}).error();
+    return next->run.finish(std::move(failure), false, {}, nullptr).error();
   };
   if (Status prepared = next->run.prepare(turn.state(), inputs, lane.outputs(), options.outputs); !prepared.ok()) {
     return undo(std::move(prepared));
@@ -397,6 +469,15 @@ Result<Execution> Dispatcher::execute_async(std::span<const Value> inputs, const
         .with_method(std::string{schedule_->method});
   }
   TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
+  if (!on_host()) {
+    if (needs_host_copy(*schedule_, options.outputs)) {
+      return Error{ErrorCode::WouldBlock, "an output is bound to the host's memory, and there is no executor"}
+          .with_method(std::string{schedule_->method});
+    }
+    TANDEM_TRY(shared->done, enqueue_steps(turn, inputs, shared->values, options));
+    shared->early = shared->values;
+    return Execution{std::move(shared)};
+  }
   if (!stream.is_inline()) {
     TANDEM_TRY(const Event done, enqueue(turn, inputs, shared->values, shared, options));
     return Execution{std::move(shared)};

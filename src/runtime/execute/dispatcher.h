@@ -35,7 +35,7 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   ~Dispatcher();
 
   /// Whether executions need no host between their start and their end.
-  [[nodiscard]] bool is_fully_async() const noexcept { return schedule_->streams.streams == 1; }
+  [[nodiscard]] bool is_fully_async() const noexcept;
   /// Errors: as Method::execute_into().
   [[nodiscard]] Status execute(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options);
   /// Errors: as Method::execute_async().
@@ -60,7 +60,11 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   /// A schedule over several streams: the host walks with it.
   Status run_with_host(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
                        const ExecuteOptions& options);
-  /// `shared` is null if the caller waits, so that its spans stay valid. Returns the event at the run's end.
+  /// On a device: the calling thread walks the steps and enqueues each. Returns the event at the run's end.
+  Result<Event> enqueue_steps(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
+                              const ExecuteOptions& options);
+  /// On a queued stream of the host. `shared` is null if the caller waits, so that its spans stay valid. Returns the
+  /// event at the run's end.
   Result<Event> enqueue(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
                         std::shared_ptr<Execution::Shared> shared, const ExecuteOptions& options);
   /// Gives the execution to the executor.
@@ -72,9 +76,13 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   std::shared_ptr<State> state_;
   std::shared_ptr<SeededScheduler> scheduler_;    ///< Owns the device if there is one.
   std::unique_ptr<device::Stream> own_stream_{};  ///< StreamPolicy::PerMethod.
-  base::FairGate gate_;                           ///< As many at a time as there are lanes.
-  std::atomic<std::uint64_t> turns_{0};           ///< Taken so far.
-  std::vector<std::unique_ptr<Lane>> lanes_{};    ///< One per instance.
+  [[nodiscard]] bool on_host() const noexcept { return schedule_->device == DeviceId{}; }
+
+  bool has_host_steps_;    ///< Of a method on a device: the host touches memory that the device reads or writes.
+  bool has_host_outputs_;  ///< Some output lives on the host.
+  base::FairGate gate_;    ///< As many at a time as there are lanes.
+  std::atomic<std::uint64_t> turns_{0};         ///< Taken so far.
+  std::vector<std::unique_ptr<Lane>> lanes_{};  ///< One per instance.
 };
 
 }  // namespace tandem::runtime

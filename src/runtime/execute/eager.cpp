@@ -2,6 +2,8 @@
 
 #include "base/guarded.h"
 #include "base/strided_copy.h"
+#include "base/text.h"
+#include "device/stream.h"
 
 #include <algorithm>
 #include <cstring>
@@ -95,6 +97,16 @@ Status call_delegate(Instance& instance, std::size_t step, StreamRef stream) {
   return {};
 }
 
+/// Between host and device, or on the device, in the order of `stream`.
+Status copy(const TensorArg& from, TensorArg& to, device::Stream& stream) {
+  TANDEM_CHECK_OK(resize(to, from.size_span()));
+  if (!base::same_layout(from.size_span(), from.stride_span(), to.stride_span())) {
+    return Error{ErrorCode::NotSupported, "a copy between host and device would have to change the layout"}
+        .with_expected(base::text_of(to.stride_span()), base::text_of(from.stride_span()));
+  }
+  return stream.copy(to.data, from.data, from.nbytes());
+}
+
 /// Copies the handle, not the bytes.
 void move(const Argument& from, Argument& to) noexcept {
   if (!from.is_tensor()) {
@@ -128,6 +140,9 @@ inline Status step_on(Instance& instance, StreamRef stream, std::uint32_t& next)
       break;
     case Step::Kind::Kernel:
       status = schedule.operators[step.target]->run(args);
+      break;
+    case Step::Kind::Copy:
+      status = copy(args[0]->tensor, args[1]->tensor, stream.get());
       break;
     case Step::Kind::Move:
       move(*args[0], *args[1]);

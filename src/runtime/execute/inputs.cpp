@@ -4,6 +4,7 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -65,9 +66,9 @@ Status check_tensor(const Schedule& schedule, std::uint32_t value, const Tensor&
   const auto expected = [&spec] {
     return std::string{name_of(spec.dtype)} + (spec.dynamic ? " of at most " : "") + base::text_of(spec.sizes);
   };
-  if (tensor.device() != schedule.device) {
+  if (tensor.device() != schedule.values[value].device) {
     return Error{ErrorCode::InvalidArgument, "the tensor is on another device"}.with_expected(
-        to_string(schedule.device), to_string(tensor.device()));
+        to_string(schedule.values[value].device), to_string(tensor.device()));
   }
   if (tensor.dtype() != spec.dtype) {
     return Error{ErrorCode::InvalidType, "wrong dtype"}.with_expected(expected(), describe(tensor));
@@ -147,21 +148,38 @@ Status check_inputs(const Schedule& schedule, std::span<const Value> values) {
   return {};
 }
 
-Status set_tensor_input(Instance& instance, const Tensor& tensor, std::size_t index, bool must_copy) {
+bool can_adopt(const Schedule& schedule, const Tensor& tensor, std::size_t index) {
+  const InputPlan& plan = schedule.inputs[index];
+  std::array<std::int64_t, kMaxRank> strides{};
+  const std::span<std::int64_t> planned{strides.data(), tensor.rank()};
+  strides_from_dim_order(tensor.sizes(), schedule.values[plan.value].spec.dim_order, planned);
+  const bool aligned = reinterpret_cast<std::uintptr_t>(tensor.data()) % kInputAlignment == 0;
+  return !plan.copied && aligned && tensor.data() != nullptr &&
+         base::same_layout(tensor.sizes(), tensor.strides(), planned);
+}
+
+Status set_tensor_input(Instance& instance, const Tensor& tensor, std::size_t index, bool must_copy,
+                        device::Stream* stream) {
   const InputPlan& plan = instance.schedule().inputs[index];
   TensorArg& input = instance.value(plan.value).tensor;
   std::copy(tensor.sizes().begin(), tensor.sizes().end(), input.sizes);
   strides_from_dim_order(input.size_span(), input.order_span(), input.stride_span());
-  const bool aligned = reinterpret_cast<std::uintptr_t>(tensor.data()) % kInputAlignment == 0;
-  if (!plan.copied && !must_copy && aligned && tensor.data() != nullptr &&
-      base::same_layout(tensor.sizes(), tensor.strides(), input.stride_span())) {
+  if (!must_copy && can_adopt(instance.schedule(), tensor, index)) {
     input.data = tensor.data();
     return {};
   }
   TANDEM_TRY(input.data, instance.input_copy(index));
-  base::copy_strided(input.data, input.stride_span(), tensor.data(), tensor.strides(), tensor.sizes(),
-                     item_bytes(input.dtype));
-  return {};
+  if (tensor.device() == DeviceId{}) {
+    base::copy_strided(input.data, input.stride_span(), tensor.data(), tensor.strides(), tensor.sizes(),
+                       item_bytes(input.dtype));
+    return {};
+  }
+  if (!base::same_layout(tensor.sizes(), tensor.strides(), input.stride_span())) {
+    return Error{ErrorCode::NotSupported, "an input on the device has to be dense in the planned layout"}
+        .with_expected(base::text_of(input.stride_span()), base::text_of(tensor.strides()))
+        .with_argument(static_cast<int>(index));
+  }
+  return stream->copy(input.data, tensor.data(), tensor.nbytes());
 }
 
 }  // namespace tandem::runtime

@@ -19,22 +19,29 @@ namespace tandem::runtime {
 /// Checks the count and every value. Errors: as check_input(); InvalidArgument, another count.
 [[nodiscard]] Status check_inputs(const Schedule& schedule, std::span<const Value> values);
 
-/// Gives the instance its inputs: in place where the layout is the planned one and no step writes to it, else copied.
-/// `must_copy(data, bytes)` tells that the caller's memory will change during the run.
+/// Whether the run may use the caller's memory as it is: the layout is the planned one and no step writes to it.
+[[nodiscard]] bool can_adopt(const Schedule& schedule, const Tensor& tensor, std::size_t index);
+
+/// Gives the instance its inputs: in place where can_adopt(), else copied, those on the device in the order of
+/// `stream`, which is null on the host device. `must_copy(data, bytes)` tells that the caller's memory will change
+/// during the run.
 ///
-/// Precondition: check_inputs(). Errors: OutOfMemory.
+/// Precondition: check_inputs(). Errors: OutOfMemory; NotSupported, an input on the device is not dense.
 template <class MustCopy>
-[[nodiscard]] Status set_inputs(Instance& instance, std::span<const Value> values, MustCopy&& must_copy);
+[[nodiscard]] Status set_inputs(Instance& instance, std::span<const Value> values, MustCopy&& must_copy,
+                                device::Stream* stream);
 
-/// Sets one tensor input. Errors: OutOfMemory.
-[[nodiscard]] Status set_tensor_input(Instance& instance, const Tensor& tensor, std::size_t index, bool must_copy);
+/// Sets one tensor input. Errors: as set_inputs().
+[[nodiscard]] Status set_tensor_input(Instance& instance, const Tensor& tensor, std::size_t index, bool must_copy,
+                                      device::Stream* stream);
 
 template <class MustCopy>
-Status set_inputs(Instance& instance, std::span<const Value> values, MustCopy&& must_copy) {
+Status set_inputs(Instance& instance, std::span<const Value> values, MustCopy&& must_copy, device::Stream* stream) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!values[i].is_tensor()) continue;  // numbers equal the stored ones
     const Tensor& tensor = values[i].tensor();
-    TANDEM_CHECK_OK(set_tensor_input(instance, tensor, i, must_copy(tensor.data(), tensor.impl()->capacity_bytes)));
+    const bool copies = must_copy(tensor.data(), tensor.impl()->capacity_bytes);
+    TANDEM_CHECK_OK(set_tensor_input(instance, tensor, i, copies, stream));
   }
   return {};
 }

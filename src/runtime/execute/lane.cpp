@@ -11,6 +11,13 @@ constexpr std::size_t kMaxPooledEvents = 64;
 
 }  // namespace
 
+bool EnqueuedRun::is_under_way() const {
+  if (!under_way.load(std::memory_order_acquire)) return false;
+  if (!on_device) return true;
+  const auto is_done = done.is_done();
+  return is_done.ok() && !*is_done;
+}
+
 bool EnqueuedRun::work(void* data, std::uint32_t /*index*/) noexcept {
   auto& self = *static_cast<EnqueuedRun*>(data);
   if (self.run.advance(StreamRef{*self.inside}, self.steps_at_once, self.values)) return true;
@@ -27,7 +34,7 @@ bool EnqueuedRun::work(void* data, std::uint32_t /*index*/) noexcept {
 Result<std::unique_ptr<Lane>> Lane::create(const Schedule& schedule, device::Device& device,
                                            std::uint32_t max_in_flight) {
   TANDEM_TRY(auto instance, Instance::create(schedule, device));
-  std::unique_ptr<Lane> lane{new Lane{schedule, std::move(instance)}};
+  std::unique_ptr<Lane> lane{new Lane{schedule, device, std::move(instance)}};
   for (std::uint32_t i = 0; i < max_in_flight; ++i) {
     lane->runs_.push_back(std::make_unique<EnqueuedRun>(*lane->instance_));
   }

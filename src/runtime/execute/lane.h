@@ -35,8 +35,8 @@ class EnqueuedRun {
 
   /// What streams call. `data` is an EnqueuedRun.
   static bool work(void* data, std::uint32_t index) noexcept;
-  /// From enqueueing until it is over.
-  [[nodiscard]] bool is_under_way() const noexcept { return under_way.load(std::memory_order_acquire); }
+  /// From enqueueing until it is over. Asks the driver where the device does not tell by itself.
+  [[nodiscard]] bool is_under_way() const;
 
   Run run;
   Event done{};
@@ -48,6 +48,7 @@ class EnqueuedRun {
   std::shared_ptr<Execution::Shared> shared{};
   std::shared_ptr<Dispatcher> dispatcher{};
   std::atomic<bool> under_way{false};
+  bool on_device = false;  ///< Enqueued step by step: nobody but `done` tells that it is over.
 };
 
 /// An instance, and what executions on it need besides.
@@ -89,7 +90,7 @@ class Lane {
   OutputPool& outputs() noexcept { return outputs_; }
   /// Of the instance's memory. Any thread.
   device::Uses& uses() noexcept { return uses_; }
-  /// For streams that run everything inline.
+  /// For runs that are over, or enqueued, when the call returns.
   Run& inline_run() noexcept { return inline_run_; }
   /// Streams of the schedule beside the execution's own, by number - 1, and its events.
   [[nodiscard]] const std::vector<std::unique_ptr<device::Stream>>& side_streams() const noexcept { return streams_; }
@@ -107,8 +108,8 @@ class Lane {
   [[nodiscard]] std::uint64_t last_turn() const noexcept { return last_turn_.load(std::memory_order_relaxed); }
 
  private:
-  Lane(const Schedule& schedule, std::unique_ptr<Instance> instance)
-      : instance_{std::move(instance)}, outputs_{schedule}, inline_run_{*instance_} {}
+  Lane(const Schedule& schedule, device::Device& device, std::unique_ptr<Instance> instance)
+      : instance_{std::move(instance)}, outputs_{schedule, device}, inline_run_{*instance_} {}
 
   std::unique_ptr<Instance> instance_;
   OutputPool outputs_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -56,10 +57,22 @@ Result<Tensor> OutputPool::take(std::size_t output) {
   for (const Tensor& tensor : pool_[output]) {
     if (tensor.impl()->unique()) return tensor;
   }
-  const ArgumentSpec& spec = schedule_.values[schedule_.outputs[output]].spec;
-  TANDEM_TRY(Tensor fresh, Tensor::empty(spec.dtype, spec.sizes, spec.dim_order));
+  TANDEM_TRY(Tensor fresh, make(schedule_.values[schedule_.outputs[output]]));
   if (pool_[output].size() < kMaxPooled) pool_[output].push_back(fresh);
   return fresh;
+}
+
+/// Where the value lives; on the host, where the device reaches it.
+Result<Tensor> OutputPool::make(const ValuePlan& value) {
+  const ArgumentSpec& spec = value.spec;
+  if (schedule_.device == DeviceId{}) return Tensor::empty(spec.dtype, spec.sizes, spec.dim_order);
+  const bool on_device = value.device == schedule_.device;
+  auto memory = std::make_shared<device::Buffer>();
+  TANDEM_TRY(*memory, on_device ? device_.allocate(value.place.bytes) : device_.allocate_pinned(value.place.bytes));
+  std::vector<std::int64_t> strides(spec.sizes.size());
+  strides_from_dim_order(spec.sizes, spec.dim_order, strides);
+  return Tensor::from_blob(
+      memory->data(), spec.dtype, spec.sizes, strides, [memory] {}, value.device);
 }
 
 Outputs::Outputs(const Schedule& schedule)
@@ -100,7 +113,9 @@ Status Outputs::check_bound(const Schedule& schedule, std::span<const Tensor> bo
     if (spec.kind != Argument::Kind::Tensor) return refuse(ErrorCode::InvalidType, "the output is no tensor");
     if (tensor.dtype() != spec.dtype) return refuse(ErrorCode::InvalidType, "wrong dtype");
     if (tensor.rank() != spec.sizes.size()) return refuse(ErrorCode::InvalidArgument, "wrong rank");
-    if (tensor.device() != schedule.device) return refuse(ErrorCode::InvalidArgument, "tensor of another device");
+    if (tensor.device() != schedule.values[index].device) {
+      return refuse(ErrorCode::InvalidArgument, "tensor of another device");
+    }
     const bool exact = std::ranges::equal(tensor.sizes(), spec.sizes);
     if (!spec.dynamic && !exact && !takes_directly(tensor, spec, schedule.values[index].place.bytes)) {
       return refuse(ErrorCode::InvalidArgument, "wrong size");
@@ -122,7 +137,9 @@ Status Outputs::begin(OutputPool& pool, std::span<const Tensor> bound) {
     if (target.is_bound) {
       const ValuePlan& value = schedule_.values[schedule_.outputs[i]];
       memory_[i] = bound[i];
-      target.is_staged = target.is_planned && !takes_directly(memory_[i], value.spec, value.place.bytes);
+      // A device copies to the host in its order only where it reaches the memory, which the caller's may not be.
+      const bool reached = schedule_.device == DeviceId{} || value.device == schedule_.device;
+      target.is_staged = target.is_planned && !(reached && takes_directly(memory_[i], value.spec, value.place.bytes));
       if (target.is_staged) {
         TANDEM_TRY(staging(i), pool.take(i));
       }
@@ -157,13 +174,21 @@ void Outputs::abandon() noexcept {
   for (Tensor& tensor : memory_) tensor = {};
 }
 
-Status Outputs::collect(Instance& instance, std::span<Value> values) {
+bool Outputs::copies_on_host() const noexcept {
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    const bool copied = memory_[i].defined() && (!targets_[i].is_planned || targets_[i].is_staged);
+    if (copied && schedule_.values[schedule_.outputs[i]].device == DeviceId{}) return true;
+  }
+  return false;
+}
+
+Status Outputs::collect(Instance& instance, std::span<Value> values, device::Stream* stream) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (targets_[i].first != i && !targets_[i].is_bound) {
       values[i] = values[targets_[i].first];
       continue;
     }
-    Result<Value> taken = take(instance, i);
+    Result<Value> taken = take(instance, i, stream);
     if (!taken.ok()) {
       return std::move(taken)
           .error()
@@ -176,11 +201,11 @@ Status Outputs::collect(Instance& instance, std::span<Value> values) {
   return {};
 }
 
-Result<Value> Outputs::take(Instance& instance, std::size_t output) {
+Result<Value> Outputs::take(Instance& instance, std::size_t output, device::Stream* stream) {
   const Argument& value = instance.value(schedule_.outputs[output]);
   switch (value.kind) {
     case Argument::Kind::Tensor:
-      return take_tensor(value.tensor, output);
+      return take_tensor(value.tensor, output, stream);
     case Argument::Kind::Int:
       return Value{value.integer};
     case Argument::Kind::Double:
@@ -194,7 +219,7 @@ Result<Value> Outputs::take(Instance& instance, std::size_t output) {
   }
 }
 
-Result<Value> Outputs::take_tensor(const TensorArg& value, std::size_t output) {
+Result<Value> Outputs::take_tensor(const TensorArg& value, std::size_t output, device::Stream* stream) {
   const Tensor& target = memory_[output];
   const bool there = targets_[output].is_planned && !targets_[output].is_staged;
   if (there && targets_[output].is_bound) {
@@ -214,8 +239,16 @@ Result<Value> Outputs::take_tensor(const TensorArg& value, std::size_t output) {
     return Error{ErrorCode::InvalidArgument, "the bound tensor has other sizes than the run produced"}.with_expected(
         base::text_of(value.size_span()), base::text_of(target.sizes()));
   }
-  base::copy_strided(target.data(), target.strides(), value.data, value.stride_span(), value.size_span(),
-                     item_bytes(value.dtype));
+  if (target.device() == DeviceId{}) {
+    base::copy_strided(target.data(), target.strides(), value.data, value.stride_span(), value.size_span(),
+                       item_bytes(value.dtype));
+    return Value{target};
+  }
+  if (!base::same_layout(value.size_span(), value.stride_span(), target.strides())) {
+    return Error{ErrorCode::NotSupported, "the output is a view on the device that is not dense in the planned layout"}
+        .with_expected(base::text_of(target.strides()), base::text_of(value.stride_span()));
+  }
+  TANDEM_CHECK_OK(stream->copy(target.data(), value.data, value.nbytes()));
   return Value{target};
 }
 

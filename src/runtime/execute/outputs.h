@@ -14,18 +14,22 @@ namespace tandem::runtime {
 
 /// Memory for a method's outputs: what callers dropped is used again.
 ///
-/// Lifetime: the schedule outlives it.
+/// Lifetime: the schedule and the device outlive it.
 /// Thread-safety: none; it belongs to whoever enqueues on one instance.
 class OutputPool {
  public:
-  explicit OutputPool(const Schedule& schedule) : schedule_{schedule}, pool_(schedule.outputs.size()) {}
+  OutputPool(const Schedule& schedule, device::Device& device)
+      : schedule_{schedule}, device_{device}, pool_(schedule.outputs.size()) {}
 
   /// A tensor of the output's upper bound. Earlier work on other streams may still use it (Tensor::Impl::uses).
   /// Errors: OutOfMemory.
   [[nodiscard]] Result<Tensor> take(std::size_t output);
 
  private:
+  Result<Tensor> make(const ValuePlan& value);
+
   const Schedule& schedule_;
+  device::Device& device_;
   std::vector<std::vector<Tensor>> pool_;  ///< Per output: tensors that came back when only the pool holds them.
 };
 
@@ -54,9 +58,13 @@ class Outputs {
   void begin(Instance& instance) noexcept;
   /// Whether a range meets memory that steps of this run write outputs to.
   [[nodiscard]] bool writes_to(const void* data, std::size_t bytes) const noexcept;
-  /// When the run is over: hands the outputs over, copying those that ended up elsewhere.
-  /// Errors: InvalidArgument, a bound tensor has other sizes than the run produced.
-  [[nodiscard]] Status collect(Instance& instance, std::span<Value> values);
+  /// Whether collect() will copy bytes on the host, of which the device must be done then.
+  [[nodiscard]] bool copies_on_host() const noexcept;
+  /// When the run is over, or on a device enqueued: hands the outputs over, copying those that ended up elsewhere; on
+  /// the device in the order of `stream`, which is null on the host device.
+  /// Errors: InvalidArgument, a bound tensor has other sizes than the run produced; NotSupported, a view on the device
+  ///   that is not dense.
+  [[nodiscard]] Status collect(Instance& instance, std::span<Value> values, device::Stream* stream);
   /// Lets go of the memory.
   void abandon() noexcept;
 
@@ -72,8 +80,8 @@ class Outputs {
   [[nodiscard]] const Tensor& written(std::size_t output) const noexcept {
     return memory_[output + (targets_[output].is_staged ? targets_.size() : 0)];
   }
-  Result<Value> take(Instance& instance, std::size_t output);
-  Result<Value> take_tensor(const TensorArg& value, std::size_t output);
+  Result<Value> take(Instance& instance, std::size_t output, device::Stream* stream);
+  Result<Value> take_tensor(const TensorArg& value, std::size_t output, device::Stream* stream);
 
   const Schedule& schedule_;
   std::vector<Tensor> memory_;  ///< Where outputs end up, undefined for numbers and repeated values; then the staging.

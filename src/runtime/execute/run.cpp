@@ -19,32 +19,43 @@ Status Run::prepare(State* state, std::span<const Value> inputs, OutputPool& poo
   return begun;
 }
 
-Status Run::begin() {
+bool Run::copies_inputs_on_host() const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i].is_tensor() || inputs_[i].tensor().device() != DeviceId{}) continue;
+    const Tensor& tensor = inputs_[i].tensor();
+    if (!can_adopt(instance_.schedule(), tensor, i)) return true;
+    if (outputs_.writes_to(tensor.data(), tensor.impl()->capacity_bytes)) return true;
+  }
+  return false;
+}
+
+Status Run::begin(device::Stream* stream) {
   if (state_ != nullptr && state_->is_indeterminate()) {
     return Error{ErrorCode::InvalidState, "an earlier execution failed and may have changed the state; reset it"}
         .with_method(std::string{instance_.schedule().method});
   }
   instance_.begin(state_);
   outputs_.begin(instance_);
-  return set_inputs(instance_, inputs_,
-                    [this](const void* data, std::size_t bytes) { return outputs_.writes_to(data, bytes); });
+  return set_inputs(
+      instance_, inputs_, [this](const void* data, std::size_t bytes) { return outputs_.writes_to(data, bytes); },
+      stream);
 }
 
 Status Run::walk(StreamRef stream, std::uint64_t limit) {
-  if (!std::exchange(begun_, true)) TANDEM_CHECK_OK(begin());
+  if (!std::exchange(begun_, true)) TANDEM_CHECK_OK(begin(nullptr));
   return run_steps(instance_, stream, cursor_, limit);
 }
 
 bool Run::advance(StreamRef stream, std::uint64_t limit, std::span<Value> values) noexcept {
   Status walked = base::guarded(ErrorCode::Internal, [&] { return walk(stream, limit); });
   if (walked.ok() && cursor_.next < instance_.schedule().steps.size()) return true;
-  status_ =
-      base::guarded(ErrorCode::Internal, [&] { return finish(std::move(walked), cursor_.changed_state, values); });
+  status_ = base::guarded(ErrorCode::Internal,
+                          [&] { return finish(std::move(walked), cursor_.changed_state, values, nullptr); });
   return false;
 }
 
-Status Run::finish(Status ran, bool changed_state, std::span<Value> values) {
-  if (ran.ok()) ran = outputs_.collect(instance_, values);
+Status Run::finish(Status ran, bool changed_state, std::span<Value> values, device::Stream* stream) {
+  if (ran.ok()) ran = outputs_.collect(instance_, values, stream);
   if (!ran.ok() && changed_state && state_ != nullptr) state_->mark_indeterminate();
   outputs_.abandon();
   return ran;

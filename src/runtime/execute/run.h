@@ -30,15 +30,19 @@ class Run {
   /// Tensors that the run will fill; one entry per output, others are left alone.
   void announce(std::span<Value> values) const { outputs_.announce(values); }
 
-  /// Puts the instance at the start: values, state, addresses of inputs and outputs.
-  /// Errors: InvalidState, the state is indeterminate; OutOfMemory.
-  [[nodiscard]] Status begin();
+  /// Whether begin() or finish() will move bytes on the host: then no other work may use the instance at that time.
+  [[nodiscard]] bool copies_inputs_on_host() const;
+  [[nodiscard]] bool copies_outputs_on_host() const noexcept { return outputs_.copies_on_host(); }
+  /// Puts the instance at the start: values, state, addresses of inputs and outputs. `stream` is that of a run on a
+  /// device; null on the host device.
+  /// Errors: InvalidState, the state is indeterminate; as set_inputs().
+  [[nodiscard]] Status begin(device::Stream* stream);
   /// Walks at most `limit` steps on; the first call begins, the last one writes the outputs to `values`. Whether there
   /// is more to do. After a failure there is not.
   [[nodiscard]] bool advance(StreamRef stream, std::uint64_t limit, std::span<Value> values) noexcept;
   /// Ends the run: writes the outputs if `ran` is good, else marks what the run may have spoilt. Lets go of the outputs
   /// in either case. Errors: `ran`; InvalidArgument, as Outputs::collect().
-  [[nodiscard]] Status finish(Status ran, bool changed_state, std::span<Value> values);
+  [[nodiscard]] Status finish(Status ran, bool changed_state, std::span<Value> values, device::Stream* stream);
   /// Of the run that is over.
   [[nodiscard]] const Status& status() const noexcept { return status_; }
 

@@ -16,11 +16,13 @@ class StreamWalk {
         main_{main},
         schedule_{lane.instance().schedule()},
         plan_{schedule_.streams},
+        on_host_{schedule_.device == DeviceId{}},
         used_(plan_.streams) {}
 
   Status run(bool& changed_state) {
     keep(walk(changed_state));
-    keep(join());
+    // The streams of a device go on by themselves, and one stream orders what comes after.
+    if (on_host_ || plan_.streams > 1) keep(join());
     return std::move(first_failure_);
   }
 
@@ -38,8 +40,12 @@ class StreamWalk {
       changed_state = changed_state || schedule_.steps[next].changes_state;
       if (plan_.stream_of[next] != kNone) {
         used_[plan_.stream_of[next]] = true;
-        TANDEM_CHECK_OK(stream(plan_.stream_of[next]).submit(&StreamWalk::work, this, next));
-        ++next;
+        device::Stream& on = stream(plan_.stream_of[next]);
+        if (on_host_) {
+          TANDEM_CHECK_OK(on.submit(&StreamWalk::work, this, next++));
+        } else {
+          TANDEM_CHECK_OK(run_step(lane_.instance(), StreamRef{on}, next));
+        }
         continue;
       }
       const std::uint32_t at = next;
@@ -104,6 +110,7 @@ class StreamWalk {
   device::Stream& main_;
   const Schedule& schedule_;
   const StreamPlan& plan_;
+  bool on_host_;            ///< The host device, whose streams run steps themselves.
   std::vector<bool> used_;  ///< By stream: whether any step went there.
   std::mutex mutex_;
   Status first_failure_{};

@@ -7,8 +7,9 @@
 
 namespace tandem::runtime {
 
-/// Runs a schedule over several streams: steps go where Schedule::streams puts them, ordered by its events and joins
-/// and by nothing else; the host walks along. `main` is stream 0. Blocks until all streams are done.
+/// Runs a schedule with the host walking along: steps go where Schedule::streams puts them, ordered by its events and
+/// joins and by nothing else. `main` is stream 0. On the host device, and with several streams, it blocks until all
+/// streams are done; else it returns when all is enqueued, having blocked only where the schedule joins.
 ///
 /// Preconditions: the run has begun; the calling thread may wait; only delegates and operators are on streams.
 /// Errors: as run_steps(), of the step that failed first. `changed_state` tells whether a step that may change state

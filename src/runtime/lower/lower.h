@@ -42,6 +42,11 @@ struct LowerInput {
 [[nodiscard]] Status resolve_steps(const LowerInput& input, Schedule& schedule);
 /// Delegates, several at a time. Errors: what Backend::prepare says of the first that fails.
 [[nodiscard]] Status prepare_delegates(const LowerInput& input, Schedule& schedule);
+/// Methods on a device: turns the copy operators into Copy steps, decides on which side each value lives, and adds
+/// copies where the program has none. A value that only the device touches lives there, wherever the exporter planned
+/// it; one that both sides touch lives on the host and has a second home on the device.
+/// Errors: NotSupported, the method writes on the device what is a list item or a view of the host's.
+[[nodiscard]] Status assign_devices(const LowerInput& input, Schedule& schedule);
 /// Fills ValuePlan::roots: what views refer to.
 void find_roots(Schedule& schedule);
 /// Decides the buffer of every value: state, input, output, constant, arena.

@@ -2,8 +2,8 @@
 #include "runtime/order/flow.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 namespace tandem::runtime {
@@ -134,17 +134,21 @@ class Placer {
 
   void give_own_buffer(std::uint32_t value, BufferPlan::Kind kind) {
     const std::uint32_t id = plan(value).planned_memory_id;
-    const DeviceId device = id != 0 ? input_.method.arenas[id].device : DeviceId{};
+    const DeviceId wanted = id != 0 ? input_.method.arenas[id].device : DeviceId{};
+    const DeviceId device = schedule_.device == DeviceId{} ? wanted : plan(value).device;
     plan(value).place.buffer =
         add_buffer({.kind = kind, .bytes = plan(value).place.bytes, .device = device, .memory_id = id, .value = value});
     plan(value).place.offset = 0;
   }
 
-  std::uint32_t arena(std::uint32_t memory_id) {
-    const auto [at, inserted] = arenas_.try_emplace(memory_id, kNone);
+  /// The program's arena, on the side of `value`: those that live elsewhere than planned keep their offsets.
+  std::uint32_t arena(std::uint32_t value) {
+    const std::uint32_t memory_id = plan(value).planned_memory_id;
+    const bool one_side = schedule_.device == DeviceId{};
+    const DeviceId device = one_side ? input_.method.arenas[memory_id].device : plan(value).device;
+    const auto [at, inserted] = arenas_.try_emplace({memory_id, !one_side && device == schedule_.device}, kNone);
     if (inserted) {
-      at->second = add_buffer(
-          {.kind = BufferPlan::Kind::Arena, .device = input_.method.arenas[memory_id].device, .memory_id = memory_id});
+      at->second = add_buffer({.kind = BufferPlan::Kind::Arena, .device = device, .memory_id = memory_id});
     }
     return at->second;
   }
@@ -166,12 +170,13 @@ class Placer {
         view_has_state = view_has_state || !owns_bytes;
         give_own_buffer(v, BufferPlan::Kind::State);
         const std::uint32_t id = plan(v).planned_memory_id;
-        schedule_.states.push_back(
-            {.value = v, .shared = id == kSharedArena && input_.method.arenas[id].device == DeviceId{}});
+        schedule_.states.push_back({.value = v,
+                                    .shared = id == kSharedArena && input_.method.arenas[id].device == DeviceId{} &&
+                                              plan(v).device == DeviceId{}});
       } else if (is_output_[v] && !is_view) {
         give_own_buffer(v, BufferPlan::Kind::Output);
       } else if (owns_bytes && plan(v).planned_memory_id != 0 && is_aligned(v)) {
-        plan(v).place.buffer = arena(plan(v).planned_memory_id);
+        plan(v).place.buffer = arena(v);
         plan(v).place.offset = plan(v).planned_offset;
       }
     }
@@ -202,7 +207,7 @@ class Placer {
   std::vector<bool> is_output_{};
   std::vector<bool> is_state_{};
   std::vector<bool> freed_{};
-  std::unordered_map<std::uint32_t, std::uint32_t> arenas_{};  // memory id -> buffer
+  std::map<std::pair<std::uint32_t, bool>, std::uint32_t> arenas_{};  // memory id, on the device -> buffer
 };
 
 }  // namespace

@@ -24,8 +24,8 @@ bool has_jumps(const Schedule& schedule) {
                      [](const Step& step) { return step.kind == Step::Kind::JumpFalse; });
 }
 
-/// Values that steps write and that the program gave no memory.
-std::vector<Lifetime> find_unplanned(const Schedule& schedule) {
+/// Values on `device` that steps write and that the program gave no memory.
+std::vector<Lifetime> find_unplanned(const Schedule& schedule, DeviceId device) {
   std::vector<Lifetime> lifetimes(schedule.values.size());
   std::vector<bool> written(schedule.values.size());
   const auto touch = [&](std::uint32_t value, std::uint32_t step) {
@@ -46,8 +46,8 @@ std::vector<Lifetime> find_unplanned(const Schedule& schedule) {
   std::vector<Lifetime> unplanned;
   for (std::uint32_t v = 0; v < schedule.values.size(); ++v) {
     lifetimes[v].value = v;
-    if (written[v] && schedule.values[v].place.buffer == kNone && !schedule.values[v].roots.empty() &&
-        schedule.values[v].roots.front() == v) {
+    if (written[v] && schedule.values[v].device == device && schedule.values[v].place.buffer == kNone &&
+        !schedule.values[v].roots.empty() && schedule.values[v].roots.front() == v) {
       unplanned.push_back(lifetimes[v]);
     }
   }
@@ -72,8 +72,8 @@ std::uint64_t fit(const Schedule& schedule, std::span<const Lifetime> placed, co
   return offset;
 }
 
-Status add_own_arena(Schedule& schedule) {
-  std::vector<Lifetime> unplanned = find_unplanned(schedule);
+Status add_own_arena(Schedule& schedule, DeviceId device) {
+  std::vector<Lifetime> unplanned = find_unplanned(schedule, device);
   if (unplanned.empty()) return {};
   std::uint64_t total = 0;
   for (const Lifetime& lifetime : unplanned) {
@@ -87,7 +87,7 @@ Status add_own_arena(Schedule& schedule) {
     total = *sum;
   }
   const auto buffer = static_cast<std::uint32_t>(schedule.buffers.size());
-  schedule.buffers.push_back({.kind = BufferPlan::Kind::Arena});
+  schedule.buffers.push_back({.kind = BufferPlan::Kind::Arena, .device = device});
   const bool may_share = !has_jumps(schedule) && unplanned.size() <= kMaxFitted;
   std::sort(unplanned.begin(), unplanned.end(), [&](const Lifetime& a, const Lifetime& b) {
     const std::uint64_t a_bytes = schedule.values[a.value].place.bytes;
@@ -107,7 +107,8 @@ Status add_own_arena(Schedule& schedule) {
 }  // namespace
 
 Status plan_memory(Schedule& schedule) {
-  TANDEM_CHECK_OK(add_own_arena(schedule));
+  TANDEM_CHECK_OK(add_own_arena(schedule, {}));
+  if (schedule.device != DeviceId{}) TANDEM_CHECK_OK(add_own_arena(schedule, schedule.device));
   for (const ValuePlan& value : schedule.values) {
     if (value.place.buffer == kNone) continue;
     BufferPlan& buffer = schedule.buffers[value.place.buffer];

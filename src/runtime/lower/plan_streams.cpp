@@ -17,15 +17,17 @@ std::string_view name_of(StreamPolicy policy) noexcept {
 namespace runtime {
 namespace {
 
-StreamPlan stream_per_delegate(const Schedule& schedule) {
+/// Steps of the device on the stream that `stream_of` says, all others on the host, which joins before them.
+template <class StreamOf>
+StreamPlan host_walks_along(const Schedule& schedule, std::uint32_t streams, StreamOf&& stream_of) {
   StreamPlan plan;
-  plan.streams = 1 + static_cast<std::uint32_t>(schedule.delegates.size());
+  plan.streams = streams;
   plan.stream_of.reserve(schedule.steps.size());
   std::vector<bool> is_target(schedule.steps.size() + 1);
   for (const Step& step : schedule.steps) {
     if (step.kind == Step::Kind::JumpFalse) is_target[step.target] = true;
   }
-  bool pending = false;  // delegates that the host has not waited for
+  bool pending = false;  // work that the host has not waited for
   const auto join = [&plan, &pending](std::size_t step) {
     if (pending) plan.syncs.push_back({.kind = StreamPlan::Sync::Kind::Join, .step = static_cast<std::uint32_t>(step)});
     pending = false;
@@ -33,22 +35,32 @@ StreamPlan stream_per_delegate(const Schedule& schedule) {
   for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
     if (is_target[i]) join(i);
-    if (step.kind == Step::Kind::Delegate) {
-      plan.stream_of.push_back(1 + step.target);
+    const std::uint32_t stream = stream_of(step);
+    plan.stream_of.push_back(stream);
+    if (stream != kNone) {
       pending = true;
-    } else {
+    } else if (step.kind != Step::Kind::Free) {  // which touches nothing
       join(i);
-      plan.stream_of.push_back(kNone);
     }
   }
-  join(schedule.steps.size());
+  if (streams > 1) join(schedule.steps.size());
   return plan;
 }
 
 }  // namespace
 
 StreamPlan plan_streams(const Schedule& schedule, StreamPolicy policy) {
-  if (policy == StreamPolicy::PerDelegate) return stream_per_delegate(schedule);
+  const bool on_host = schedule.device == DeviceId{};
+  if (policy == StreamPolicy::PerDelegate) {
+    const auto streams = 1 + static_cast<std::uint32_t>(schedule.delegates.size());
+    return host_walks_along(schedule, streams, [&](const Step& step) {
+      if (step.kind == Step::Kind::Delegate && (on_host || is_on_device(schedule, step))) return 1 + step.target;
+      return is_on_device(schedule, step) ? 0U : kNone;
+    });
+  }
+  if (!on_host) {
+    return host_walks_along(schedule, 1, [&](const Step& step) { return is_on_device(schedule, step) ? 0U : kNone; });
+  }
   StreamPlan plan;
   plan.stream_of.assign(schedule.steps.size(), 0);
   return plan;

@@ -56,6 +56,7 @@ Status prepare_one(const LowerInput& input, std::size_t index, std::span<const A
   TANDEM_TRY(auto prepared, backend->prepare(delegate.payload, context));
   plan.output_count = prepared->output_count();
   const DelegateCapabilities capabilities = prepared->capabilities();
+  plan.on_host = capabilities.runs_on_host;
   plan.max_contexts = capabilities.max_contexts;
   plan.stateful = capabilities.stateful;
   plan.delegate = std::move(prepared);

@@ -39,6 +39,10 @@ class ValueResolver {
 
   Status run() {
     const std::vector<format::ValueSpec>& values = input_.method.values;
+    // Lists and specs point into these, and assign_devices() may add a second home for every value.
+    const std::size_t most = values.size() * (schedule_.device == DeviceId{} ? 1 : 2);
+    schedule_.values.reserve(most);
+    schedule_.stored.reserve(most);
     schedule_.values.resize(values.size());
     schedule_.stored.resize(values.size());
     reserve_lists(values);
@@ -133,6 +137,7 @@ class ValueResolver {
     spec.dim_order = tensor.dim_order;
     spec.dynamic = argument.tensor.resizable;
     plan().name = tensor.name;
+    if (tensor.device.type != DeviceType::Host) plan().device = schedule_.device;  // whatever ordinal the file names
     plan().place.bytes = tensor.bytes;
     if (tensor.allocation) {
       plan().planned_memory_id = tensor.allocation->memory_id;

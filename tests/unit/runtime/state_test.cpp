@@ -73,15 +73,15 @@ TEST(StateTest, StoreGivesEqualPlacesTheSameMemory) {
   constexpr std::array<std::byte, 4> kInitial{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
   const auto first = store.obtain(device, 64, 4, kInitial);
   ASSERT_TRUE(first.ok());
-  EXPECT_EQ((*first)->bytes()[3], std::byte{4});
-  (*first)->bytes()[3] = std::byte{9};
+  EXPECT_EQ((*first)->buffer.bytes()[3], std::byte{4});
+  (*first)->buffer.bytes()[3] = std::byte{9};
   const auto second = store.obtain(device, 64, 4, kInitial);
   ASSERT_TRUE(second.ok());
-  EXPECT_EQ((*second)->bytes()[3], std::byte{9});
+  EXPECT_EQ((*second)->buffer.bytes()[3], std::byte{9});
   const auto other = store.obtain(device, 128, 4, {});
   ASSERT_TRUE(other.ok());
-  EXPECT_NE((*other)->data(), (*first)->data());
-  EXPECT_EQ((*other)->bytes()[0], std::byte{0});
+  EXPECT_NE((*other)->buffer.data(), (*first)->buffer.data());
+  EXPECT_EQ((*other)->buffer.bytes()[0], std::byte{0});
 }
 
 TEST(StateTest, StoreRefusesTwoSizesAtOnePlace) {

@@ -1,0 +1,165 @@
+#include "support/simulated_gpu.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace tandem::testing {
+
+class SimulatedGpu::GpuEvent final : public device::Event {
+ public:
+  explicit GpuEvent(tandem::Event inner) : Event{DeviceId{DeviceType::Cuda, 0}}, inner_{std::move(inner)} {}
+  Result<bool> is_done() const override { return inner_.impl()->is_done(); }
+  Status synchronize() const override { return inner_.impl()->synchronize(); }
+  void hold() override { inner_.impl()->hold(); }
+  void signal() noexcept override { inner_.impl()->signal(); }
+  device::Event& inner() const { return *inner_.impl(); }
+
+ private:
+  tandem::Event inner_;
+};
+
+class SimulatedGpu::GpuStream final : public device::Stream {
+ public:
+  GpuStream(SimulatedGpu& gpu, std::unique_ptr<device::Stream> inner) : gpu_{gpu}, inner_{std::move(inner)} {}
+
+  device::StreamId id() const noexcept override { return {{DeviceType::Cuda, 0}, inner_->id().number}; }
+  Status may_wait() const override { return inner_->may_wait(); }
+  Status submit(Work /*work*/, void* /*data*/, std::uint32_t /*index*/) override {
+    return Error{ErrorCode::NotSupported, "a GPU runs no host work"};
+  }
+  Status fill(void* to, std::byte value, std::size_t bytes) override { return inner_->fill(to, value, bytes); }
+  Status copy(void* to, const void* from, std::size_t bytes) override {
+    ++gpu_.counts_.copies;
+    return inner_->copy(to, from, bytes);
+  }
+  Status record(device::Event& event) override { return inner_->record(static_cast<GpuEvent&>(event).inner()); }
+  Status wait(const device::Event& event) override { return inner_->wait(static_cast<const GpuEvent&>(event).inner()); }
+  Status synchronize() override {
+    ++gpu_.counts_.synchronizes;
+    return inner_->synchronize();
+  }
+  Result<tandem::Event> make_event() override {
+    TANDEM_TRY(tandem::Event event, inner_->make_event());
+    return tandem::Event{new GpuEvent{std::move(event)}};
+  }
+
+  Status launch(std::function<void()> kernel) {
+    ++gpu_.counts_.launches;
+    auto owned = std::make_unique<std::function<void()>>(std::move(kernel));
+    TANDEM_CHECK_OK(inner_->submit(
+        [](void* data, std::uint32_t /*index*/) noexcept {
+          const std::unique_ptr<std::function<void()>> run{static_cast<std::function<void()>*>(data)};
+          (*run)();
+          return false;
+        },
+        owned.get(), 0));
+    owned.release();
+    return {};
+  }
+
+ private:
+  SimulatedGpu& gpu_;
+  std::unique_ptr<device::Stream> inner_;
+};
+
+SimulatedGpu::~SimulatedGpu() {
+  of_threads_.clear();
+  EXPECT_TRUE(blocks_.empty()) << "memory of the device was not given back";
+}
+
+Status SimulatedGpu::launch(StreamRef stream, std::function<void()> kernel) {
+  return static_cast<GpuStream&>(stream.get()).launch(std::move(kernel));
+}
+
+bool SimulatedGpu::owns(const void* data, std::size_t bytes) const {
+  const std::scoped_lock lock{mutex_};
+  const auto* const begin = static_cast<const std::byte*>(data);
+  return std::ranges::any_of(blocks_, [&](const auto& block) {
+    return begin >= block.first && begin + bytes <= block.first + block.second.size();
+  });
+}
+
+Result<device::Buffer> SimulatedGpu::allocate(std::size_t bytes) {
+  TANDEM_TRY(device::Buffer block, inner_.allocate(bytes));
+  const std::span<std::byte> memory = block.bytes();
+  std::ranges::fill(memory, std::byte{0xA5});  // what was there before
+  const std::scoped_lock lock{mutex_};
+  blocks_.emplace(memory.data(), std::move(block));
+  return device::Buffer{*this, memory};
+}
+
+device::Stream& SimulatedGpu::thread_stream() noexcept {
+  const std::scoped_lock lock{mutex_};
+  auto& stream = of_threads_[std::this_thread::get_id()];
+  if (stream == nullptr) stream = std::make_unique<GpuStream>(*this, *inner_.make_stream());
+  return *stream;
+}
+
+Result<std::unique_ptr<device::Stream>> SimulatedGpu::make_stream() {
+  TANDEM_TRY(auto inner, inner_.make_stream());
+  return std::unique_ptr<device::Stream>{std::make_unique<GpuStream>(*this, std::move(inner))};
+}
+
+void SimulatedGpu::free(std::byte* data) noexcept {
+  const std::scoped_lock lock{mutex_};
+  blocks_.erase(data);
+}
+
+class KernelBackend::KernelContext final : public DelegateContext {
+ public:
+  KernelContext(const KernelBackend& backend, std::size_t outputs) : backend_{backend}, outputs_{outputs} {}
+  Result<BoundLayout> bind(std::span<const Argument* const> /*arguments*/) override { return BoundLayout{}; }
+  Status enqueue(EnqueueArgs& args) override {
+    if (backend_.failing_ >= 0 && backend_.failing_-- == 0) return Error{ErrorCode::BackendFailed, "as told"};
+    std::vector<TensorArg> tensors;
+    for (const Argument* argument : args.arguments) {
+      EXPECT_TRUE(backend_.gpu_.owns(argument->tensor.data, argument->tensor.nbytes()));
+      EXPECT_EQ(argument->tensor.device, backend_.gpu_.id());
+      tensors.push_back(argument->tensor);
+    }
+    for (std::size_t i = 0; i < outputs_; ++i) args.outputs[i] = {};  // in place, with the planned sizes
+    return SimulatedGpu::launch(args.stream, [kernel = &backend_.kernel_, tensors] { (*kernel)(tensors); });
+  }
+
+ private:
+  const KernelBackend& backend_;
+  std::size_t outputs_;
+};
+
+class KernelBackend::KernelDelegate final : public Delegate {
+ public:
+  explicit KernelDelegate(const KernelBackend& backend) : backend_{backend} {}
+  DelegateCapabilities capabilities() const override {
+    DelegateCapabilities capabilities;
+    capabilities.runs_on_host = false;
+    return capabilities;
+  }
+  std::size_t output_count() const override { return backend_.outputs_; }
+  std::vector<AccessMode> accesses(std::size_t count) const override {
+    return backend_.accesses_.empty() ? Delegate::accesses(count) : backend_.accesses_;
+  }
+  Result<std::unique_ptr<DelegateContext>> new_context() const override {
+    return std::unique_ptr<DelegateContext>{new KernelContext{backend_, backend_.outputs_}};
+  }
+
+ private:
+  const KernelBackend& backend_;
+};
+
+Result<std::unique_ptr<Delegate>> KernelBackend::prepare(std::span<const std::byte> /*payload*/,
+                                                         const LoadContext& /*context*/) const {
+  return std::unique_ptr<Delegate>{new KernelDelegate{*this}};
+}
+
+KernelBackend::Kernel add_on_gpu(float amount) {
+  return [amount](const std::vector<TensorArg>& arguments) {
+    const auto* const in = static_cast<const float*>(arguments.front().data);
+    auto* const out = static_cast<float*>(arguments.back().data);
+    const std::size_t count = arguments.back().capacity_bytes / sizeof(float);
+    for (std::size_t i = 0; i < count; ++i) out[i] = in[i] + amount;
+  };
+}
+
+}  // namespace tandem::testing

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "device/host/seeded_host.h"
+
+#include <tandem/backend.h>
+#include <tandem/stream_ref.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tandem::testing {
+
+/// A GPU as far as the runtime can tell: a device `cuda:0` with memory and streams of its own, which runs no host work.
+/// Its "kernels" are functions that a seeded scheduler runs; they may touch nothing but its memory.
+class SimulatedGpu final : public device::Device {
+ public:
+  explicit SimulatedGpu(std::uint64_t seed) : inner_{seed} {}
+  ~SimulatedGpu() override;
+
+  void reseed(std::uint64_t seed) { inner_.reseed(seed); }
+  /// Enqueues a kernel. `stream` is one of this device.
+  static Status launch(StreamRef stream, std::function<void()> kernel);
+  /// Whether all of the bytes are in one block of the device's memory.
+  [[nodiscard]] bool owns(const void* data, std::size_t bytes) const;
+
+  struct Counts {
+    int copies = 0;
+    int launches = 0;
+    int synchronizes = 0;
+  };
+  [[nodiscard]] Counts counts() const { return counts_; }
+  void reset_counts() { counts_ = {}; }
+
+  [[nodiscard]] DeviceId id() const noexcept override { return {DeviceType::Cuda, 0}; }
+  [[nodiscard]] Result<device::Buffer> allocate(std::size_t bytes) override;
+  [[nodiscard]] Result<device::Buffer> allocate_pinned(std::size_t bytes) override { return inner_.allocate(bytes); }
+  [[nodiscard]] device::Stream& thread_stream() noexcept override;
+  [[nodiscard]] Result<std::unique_ptr<device::Stream>> make_stream() override;
+
+ private:
+  class GpuStream;
+  class GpuEvent;
+  void free(std::byte* data) noexcept override;
+
+  device::SeededHost inner_;
+  mutable std::mutex mutex_;
+  std::map<const std::byte*, device::Buffer> blocks_{};
+  std::map<std::thread::id, std::unique_ptr<device::Stream>> of_threads_{};
+  Counts counts_{};
+};
+
+/// A backend whose delegates are kernels of a SimulatedGpu: `function` gets the call's tensors, which it may keep.
+class KernelBackend final : public Backend {
+ public:
+  using Kernel = std::function<void(const std::vector<TensorArg>& arguments)>;
+
+  KernelBackend(SimulatedGpu& gpu, std::size_t outputs, Kernel kernel, std::vector<AccessMode> accesses = {})
+      : gpu_{gpu}, outputs_{outputs}, kernel_{std::move(kernel)}, accesses_{std::move(accesses)} {}
+  /// The enqueue that fails, counted over all delegates of this backend; -1: none.
+  void fail_at(int call) { failing_ = call; }
+
+  [[nodiscard]] Result<std::unique_ptr<Delegate>> prepare(std::span<const std::byte> payload,
+                                                          const LoadContext& context) const override;
+
+ private:
+  class KernelDelegate;
+  class KernelContext;
+
+  SimulatedGpu& gpu_;
+  std::size_t outputs_;
+  Kernel kernel_;
+  std::vector<AccessMode> accesses_;
+  mutable std::atomic<int> failing_{-1};
+};
+
+/// out = in + amount, for KernelBackend.
+[[nodiscard]] KernelBackend::Kernel add_on_gpu(float amount);
+
+}  // namespace tandem::testing
