@@ -25,7 +25,7 @@ Result<std::shared_ptr<StateMemory>> make_memory(device::Device& device, bool on
                                                  std::span<const std::byte> initial) {
   auto memory = std::make_shared<StateMemory>();
   memory->on_device = on_device;
-  TANDEM_TRY(memory->buffer, on_device ? device.allocate(bytes) : device.allocate_pinned(bytes));
+  TANDEM_TRY(memory->buffer, on_device ? device.allocate(bytes) : device.allocate_staging(bytes));
   TANDEM_CHECK_OK(fill(device, *memory, initial));
   return memory;
 }

@@ -140,17 +140,17 @@ TEST_P(DeviceTest, FillsSetBytes) {
   }
 }
 
-TEST_P(DeviceTest, PinnedMemoryIsTheHosts) {
-  auto pinned = device().allocate_pinned(100);
+TEST_P(DeviceTest, StagingMemoryIsTheHosts) {
+  auto staging = device().allocate_staging(100);
   auto memory = device().allocate(100);
-  ASSERT_TRUE(pinned.ok() && memory.ok());
-  std::fill_n(pinned->data(), 100, std::byte{3});
-  ASSERT_TRUE(stream().copy(memory->data(), pinned->data(), 100).ok());
+  ASSERT_TRUE(staging.ok() && memory.ok());
+  std::fill_n(staging->data(), 100, std::byte{3});
+  ASSERT_TRUE(stream().copy(memory->data(), staging->data(), 100).ok());
   ASSERT_TRUE(stream().fill(memory->data(), std::byte{5}, 1).ok());
-  ASSERT_TRUE(stream().copy(pinned->data(), memory->data(), 100).ok());
+  ASSERT_TRUE(stream().copy(staging->data(), memory->data(), 100).ok());
   ASSERT_TRUE(stream().synchronize().ok());
-  EXPECT_EQ(pinned->data()[0], std::byte{5});
-  EXPECT_EQ(pinned->data()[99], std::byte{3});
+  EXPECT_EQ(staging->data()[0], std::byte{5});
+  EXPECT_EQ(staging->data()[99], std::byte{3});
 }
 
 TEST_P(DeviceTest, EventsPassWithTheirStream) {

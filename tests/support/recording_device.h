@@ -36,7 +36,6 @@ class RecordingDevice final : public device::Device {
 
   [[nodiscard]] DeviceId id() const noexcept override { return {}; }
   [[nodiscard]] Result<device::Buffer> allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
-  [[nodiscard]] Result<device::Buffer> allocate_pinned(std::size_t bytes) override { return allocate(bytes); }
   [[nodiscard]] device::Stream& thread_stream() noexcept override;
   [[nodiscard]] Result<std::unique_ptr<device::Stream>> make_stream() override;
 

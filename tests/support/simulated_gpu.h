@@ -40,7 +40,7 @@ class SimulatedGpu final : public device::Device {
 
   [[nodiscard]] DeviceId id() const noexcept override { return {DeviceType::Cuda, 0}; }
   [[nodiscard]] Result<device::Buffer> allocate(std::size_t bytes) override;
-  [[nodiscard]] Result<device::Buffer> allocate_pinned(std::size_t bytes) override { return inner_.allocate(bytes); }
+  [[nodiscard]] Result<device::Buffer> allocate_staging(std::size_t bytes) override { return inner_.allocate(bytes); }
   [[nodiscard]] device::Stream& thread_stream() noexcept override;
   [[nodiscard]] Result<std::unique_ptr<device::Stream>> make_stream() override;
 

@@ -10,14 +10,14 @@
 
 namespace tandem::device {
 
-/// One entry of a host stream's queue: work, a copy, bytes to set, or a wait.
+/// One entry of a host stream's queue: work, a copy, a fill, or a wait.
 struct Piece {
-  Stream::Work work = nullptr;  ///< Null: a copy, bytes to set, or nothing but the wait.
-  void* data = nullptr;         ///< Of the work, or where the copy goes.
+  Stream::Work work = nullptr;  ///< Null: a copy, a fill, or nothing but the wait.
+  void* data = nullptr;         ///< Of the work, or where the bytes go.
   std::uint32_t index = 0;
-  const void* from = nullptr;  ///< Null: sets the bytes to `value`.
+  const void* from = nullptr;  ///< Of a copy; null: a fill.
   std::size_t bytes = 0;
-  std::byte value{};
+  std::byte value{};                  ///< Of a fill.
   std::shared_ptr<Timeline> after{};  ///< Waits for `point` of it, if set.
   std::uint64_t point = 0;
 
@@ -28,8 +28,12 @@ struct Piece {
       const WorkScope scope;
       return !work(data, index);
     }
-    if (bytes != 0 && from != nullptr) std::memmove(data, from, bytes);
-    if (bytes != 0 && from == nullptr) std::memset(data, std::to_integer<int>(value), bytes);
+    if (bytes == 0) return true;
+    if (from != nullptr) {
+      std::memmove(data, from, bytes);
+    } else {
+      std::memset(data, std::to_integer<int>(value), bytes);
+    }
     return true;
   }
 };

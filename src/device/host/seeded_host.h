@@ -17,7 +17,6 @@ class SeededHost final : public Device {
 
   [[nodiscard]] DeviceId id() const noexcept override { return {}; }
   [[nodiscard]] Result<Buffer> allocate(std::size_t bytes) override;
-  [[nodiscard]] Result<Buffer> allocate_pinned(std::size_t bytes) override { return allocate(bytes); }
   [[nodiscard]] Stream& thread_stream() noexcept override;
   [[nodiscard]] Result<std::unique_ptr<Stream>> make_stream() override;
 

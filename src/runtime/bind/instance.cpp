@@ -57,7 +57,7 @@ bool Instance::on_device(DeviceId device) const noexcept {
 }
 
 Result<device::Buffer> Instance::allocate(bool on_device, std::size_t bytes) {
-  return on_device ? device_.allocate(bytes) : device_.allocate_pinned(bytes);
+  return on_device ? device_.allocate(bytes) : device_.allocate_staging(bytes);
 }
 
 Status Instance::allocate() {

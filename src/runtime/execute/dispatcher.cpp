@@ -276,6 +276,7 @@ Status Dispatcher::check(std::span<const Value> inputs, const ExecuteOptions& op
         .with_method(std::string{schedule_->method})
         .with_device(to_string(schedule_->device));
   };
+  TANDEM_CHECK_OK(stream.may_enqueue());
   const DeviceId device = stream.id().device;
   if (device != schedule_->device) return refuse_device("the stream belongs to another device", device);
   for (const Event& event : options.inputs_ready) {

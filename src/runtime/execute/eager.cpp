@@ -97,14 +97,20 @@ Status call_delegate(Instance& instance, std::size_t step, StreamRef stream) {
   return {};
 }
 
-/// Between host and device, or on the device, in the order of `stream`.
-Status copy(const TensorArg& from, TensorArg& to, device::Stream& stream) {
+/// Between host and device, or on the device, in the order of `stream`. Host memory is the instance's or an output's,
+/// which the device reaches, but for inputs, which are the caller's.
+Status copy(const TensorArg& from, TensorArg& to, bool of_caller, device::Stream& stream) {
   TANDEM_CHECK_OK(resize(to, from.size_span()));
   if (!base::same_layout(from.size_span(), from.stride_span(), to.stride_span())) {
     return Error{ErrorCode::NotSupported, "a copy between host and device would have to change the layout"}
         .with_expected(base::text_of(to.stride_span()), base::text_of(from.stride_span()));
   }
-  return stream.copy(to.data, from.data, from.nbytes());
+  return of_caller ? stream.upload(to.data, from.data, from.nbytes()) : stream.copy(to.data, from.data, from.nbytes());
+}
+
+bool is_input(const Schedule& schedule, std::uint32_t value) noexcept {
+  const std::uint32_t buffer = schedule.values[value].place.buffer;
+  return buffer != kNone && schedule.buffers[buffer].kind == BufferPlan::Kind::Input;
 }
 
 /// Copies the handle, not the bytes.
@@ -142,7 +148,7 @@ inline Status step_on(Instance& instance, StreamRef stream, std::uint32_t& next)
       status = schedule.operators[step.target]->run(args);
       break;
     case Step::Kind::Copy:
-      status = copy(args[0]->tensor, args[1]->tensor, stream.get());
+      status = copy(args[0]->tensor, args[1]->tensor, is_input(schedule, schedule.args_of(step)[0]), stream.get());
       break;
     case Step::Kind::Move:
       move(*args[0], *args[1]);

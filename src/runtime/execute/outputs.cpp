@@ -68,7 +68,7 @@ Result<Tensor> OutputPool::make(const ValuePlan& value) {
   if (schedule_.device == DeviceId{}) return Tensor::empty(spec.dtype, spec.sizes, spec.dim_order);
   const bool on_device = value.device == schedule_.device;
   auto memory = std::make_shared<device::Buffer>();
-  TANDEM_TRY(*memory, on_device ? device_.allocate(value.place.bytes) : device_.allocate_pinned(value.place.bytes));
+  TANDEM_TRY(*memory, on_device ? device_.allocate(value.place.bytes) : device_.allocate_staging(value.place.bytes));
   std::vector<std::int64_t> strides(spec.sizes.size());
   strides_from_dim_order(spec.sizes, spec.dim_order, strides);
   return Tensor::from_blob(
