@@ -1,6 +1,7 @@
 #include "base/errno_error.h"
 #include "cli/choose_method.h"
 #include "cli/command.h"
+#include "cli/device_values.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/measure.h"
@@ -251,10 +252,11 @@ Result<ExitCode> run_program(const RunOptions& options) {
   if (!method.ok()) return with_data_hint(std::move(method).error(), options);
   report.load += Clock::now() - before_method;
 
+  TANDEM_TRY(const std::vector<Value> inputs, to_device(report.inputs, (*method)->meta(), device));
   MeasureOptions measure_options = options.measure;
   measure_options.scheduler = method_options.scheduler.get();
   measure_options.seed = options.streams.seed.value_or(0);
-  TANDEM_TRY(report.measurement, measure(**method, report.inputs, expected, measure_options));
+  TANDEM_TRY(report.measurement, measure(**method, inputs, expected, measure_options));
   report.checked = !report.measurement.comparisons.empty();
   for (const Comparison& one : report.measurement.comparisons) report.comparison.merge(one);
   if (!options.output.empty()) {

@@ -1,5 +1,6 @@
 #include "cli/measure.h"
 
+#include "cli/device_values.h"
 #include "cli/digest.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
@@ -33,6 +34,7 @@ class Session {
       const auto start = std::chrono::steady_clock::now();
       Result<std::vector<Value>> outputs = method_.execute(inputs_);
       const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - start;
+      if (outputs.ok()) outputs = to_host(std::move(outputs).value());
       Status kept = outputs.ok() ? keep(run, time, std::move(outputs).value()) : Status{std::move(outputs).error()};
       if (!kept.ok()) {
         fail(std::move(kept).error());

@@ -1,5 +1,6 @@
 #include "cli/replay.h"
 
+#include "cli/device_values.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/text.h"
@@ -33,6 +34,13 @@ Status reload(Module& module, const std::string& method) {
   return module.load_method(method);
 }
 
+/// With inputs and outputs on the host, wherever the program has them.
+Result<std::vector<Value>> run_once(Method& method, const std::vector<Value>& inputs) {
+  TANDEM_TRY(const std::vector<Value> placed, to_device(inputs, method.meta(), method.device()));
+  TANDEM_TRY(std::vector<Value> outputs, method.execute(placed));
+  return to_host(std::move(outputs));
+}
+
 Status run_case(Module& module, const CaseFolder& folder, const CaseMethod& method, const Case& entry,
                 CaseReport& report) {
   TANDEM_TRY(const std::vector<Value> inputs, load_values(folder.folder, entry.inputs));
@@ -46,7 +54,7 @@ Status run_case(Module& module, const CaseFolder& folder, const CaseMethod& meth
     progress.update(report.runs);
     TANDEM_TRY(const std::vector<Value> call_inputs, values_of_call(inputs, entry.inputs, entry.repeat != 0, call));
     TANDEM_TRY(const std::vector<Value> expected, values_of_call(outputs, entry.outputs, entry.repeat != 0, call));
-    TANDEM_TRY(const std::vector<Value> found, loaded->execute(call_inputs));
+    TANDEM_TRY(const std::vector<Value> found, run_once(*loaded, call_inputs));
     ++report.runs;
     Comparison one = compare_outputs(found, expected, entry.tolerance);
     if (!one.matched && entry.repeat != 0) one.reason = fmt::format("call {}: {}", call, one.reason);
@@ -67,7 +75,7 @@ Status run_refusal(Module& module, const CaseFolder& folder, const CaseMethod& m
   TANDEM_TRY(const std::vector<Value> loaded_inputs, load_values(folder.folder, entry.inputs));
   TANDEM_TRY(const std::vector<Value> inputs, values_of_call(loaded_inputs, entry.inputs, false, 0));
   TANDEM_TRY(const std::shared_ptr<Method> loaded, module.method(method.name));
-  const Result<std::vector<Value>> refused = loaded->execute(inputs);
+  const Result<std::vector<Value>> refused = run_once(*loaded, inputs);
   ++report.runs;
   if (refused.ok()) {
     report.verdict = Verdict::Fail;
@@ -81,7 +89,7 @@ Status run_refusal(Module& module, const CaseFolder& folder, const CaseMethod& m
   TANDEM_TRY(const std::vector<Value> good_inputs, values_of_call(good_loaded, good.inputs, good.repeat != 0, 0));
   if (const auto state = loaded->state(); state != nullptr && state->is_indeterminate())
     TANDEM_CHECK_OK(state->reset());
-  const Result<std::vector<Value>> again = loaded->execute(good_inputs);
+  const Result<std::vector<Value>> again = run_once(*loaded, good_inputs);
   ++report.runs;
   if (!again.ok()) {
     report.verdict = Verdict::Fail;

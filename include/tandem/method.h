@@ -137,6 +137,8 @@ class TANDEM_EXPORT Method {
   Method& operator=(const Method&) = delete;
 
   [[nodiscard]] const MethodMeta& meta() const noexcept;
+  /// Where it runs.
+  [[nodiscard]] DeviceId device() const noexcept;
 
   /// Runs once. Blocks until the outputs that live on the host are there.
   ///

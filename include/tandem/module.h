@@ -73,7 +73,8 @@ class TANDEM_EXPORT Module {
   /// The first output. Errors: InvalidArgument, there is none; as execute().
   [[nodiscard]] Result<Value> get(const std::string& method, const std::vector<Value>& inputs = {});
 
-  /// Keeps a copy of `value` as the input `index`. Errors: as Method::execute finds for this input.
+  /// Keeps a copy of `value` as the input `index`; of a tensor on a device the handle, so that its bytes stay the
+  /// caller's. Errors: as Method::execute finds for this input.
   [[nodiscard]] Status set_input(const std::string& method, const Value& value, std::size_t index);
   [[nodiscard]] Status set_input(const Value& value, std::size_t index) { return set_input("forward", value, index); }
   /// Errors: InvalidArgument, another count than the method's; as set_input().

@@ -65,6 +65,11 @@ class TANDEM_EXPORT Tensor {
   /// Whether the elements lie in row-major order without gaps.
   [[nodiscard]] bool is_contiguous() const noexcept;
 
+  /// The same elements on `device`: this tensor if it is there, else a copy, dense in the order of its axes in memory.
+  /// Blocks until the copy is done; work on streams that writes the tensor is waited for.
+  /// Errors: NotSupported, this build or machine has no such device, or neither side is the host; OutOfMemory.
+  [[nodiscard]] Result<Tensor> to(DeviceId device) const;
+
   /// Announces that what is enqueued on `stream` so far still uses the bytes, though the handle may be dropped now:
   /// they are neither written by a later execution nor given back before that is done (they are given back when
   /// another tensor goes after that).

@@ -70,6 +70,7 @@ Result<std::shared_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
 }
 
 const MethodMeta& Method::meta() const noexcept { return impl_->meta; }
+DeviceId Method::device() const noexcept { return impl_->schedule->device; }
 const runtime::Schedule& Method::schedule() const noexcept { return *impl_->schedule; }
 
 Result<std::vector<Value>> Method::execute(std::span<const Value> inputs, const ExecuteOptions& options) {

@@ -35,8 +35,12 @@ Status keep(std::optional<Value>& kept, const Value& value, std::span<const std:
     return {};
   }
   const Tensor& tensor = value.tensor();
-  const bool reusable =
-      kept && kept->tensor().impl()->unique() && std::ranges::equal(kept->tensor().sizes(), tensor.sizes());
+  if (tensor.device() != DeviceId{}) {  // the host cannot copy it
+    kept = value;
+    return {};
+  }
+  const bool reusable = kept && kept->tensor().device() == DeviceId{} && kept->tensor().impl()->unique() &&
+                        std::ranges::equal(kept->tensor().sizes(), tensor.sizes());
   if (!reusable) {
     TANDEM_TRY(Tensor fresh, Tensor::empty(tensor.dtype(), tensor.sizes(), dim_order));
     kept = Value{std::move(fresh)};
