@@ -118,6 +118,14 @@ Status prepare_delegates(const LowerInput& input, Schedule& schedule) {
                     .backend = std::string{input.method.delegates[i].id},
                     .delegate = static_cast<int>(i)});
   }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (schedule.delegates[i].on_host || schedule.device != DeviceId{}) continue;
+    return Error{ErrorCode::NotSupported, "the delegate runs on a GPU, and the method was loaded for the host"}
+        .with_expected("a GPU as MethodOptions::device", to_string(schedule.device))
+        .with_site({.method = std::string{input.method.name},
+                    .backend = std::string{input.method.delegates[i].id},
+                    .delegate = static_cast<int>(i)});
+  }
   for (const Step& step : schedule.steps) {
     if (step.kind != Step::Kind::Delegate) continue;
     if (Status declared = declare_accesses(schedule, step); !declared.ok()) {

@@ -165,6 +165,16 @@ TEST_F(DeviceRunTest, TheHostWaitsOnlyBeforeItsOwnSteps) {
   runner.join();
 }
 
+TEST_F(DeviceRunTest, DelegatesOfTheDeviceAreRefusedOnTheHost) {
+  const auto x = b.tensor({kSize});
+  const auto y = b.tensor({kSize});
+  b.inputs({x}).outputs({y}).delegate("Plus1", {x, y});
+  const auto lowered = b.lower();
+  ASSERT_FALSE(lowered.ok());
+  EXPECT_EQ(lowered.error().code(), ErrorCode::NotSupported);
+  EXPECT_EQ(lowered.error().site().delegate, 0);
+}
+
 TEST_F(DeviceRunTest, AMissingJoinIsFound) {
   const auto x = b.tensor({kSize});
   const auto h = b.tensor({kSize}, 0);
