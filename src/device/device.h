@@ -18,12 +18,16 @@ class Device;
 class Buffer {
  public:
   Buffer() noexcept = default;
-  Buffer(Device& device, std::span<std::byte> bytes) noexcept : device_{&device}, bytes_{bytes} {}
+  Buffer(Device& device, std::span<std::byte> bytes, bool is_staging = false) noexcept
+      : device_{&device}, bytes_{bytes}, is_staging_{is_staging} {}
   Buffer(Buffer&& other) noexcept
-      : device_{std::exchange(other.device_, nullptr)}, bytes_{std::exchange(other.bytes_, {})} {}
+      : device_{std::exchange(other.device_, nullptr)},
+        bytes_{std::exchange(other.bytes_, {})},
+        is_staging_{other.is_staging_} {}
   Buffer& operator=(Buffer&& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(bytes_, other.bytes_);
+    std::swap(is_staging_, other.is_staging_);
     return *this;
   }
   ~Buffer();
@@ -35,6 +39,7 @@ class Buffer {
  private:
   Device* device_ = nullptr;
   std::span<std::byte> bytes_{};
+  bool is_staging_ = false;
 };
 
 /// One processor with its memory.
@@ -45,9 +50,14 @@ class Device {
  public:
   virtual ~Device() = default;
   [[nodiscard]] virtual DeviceId id() const noexcept = 0;
+  /// Whether the host reads and writes the device's memory as its own.
+  [[nodiscard]] virtual bool is_host_accessible() const noexcept { return true; }
   /// Uninitialised, 64-byte aligned, never null, also for 0 bytes.
   /// Errors: OutOfMemory, with bytes and device.
   [[nodiscard]] virtual Result<Buffer> allocate(std::size_t bytes) = 0;
+  /// Host memory that the device's copies reach without help: page-locked where there is a difference.
+  /// Errors: as allocate().
+  [[nodiscard]] virtual Result<Buffer> allocate_staging(std::size_t bytes) { return allocate(bytes); }
   /// The calling thread's own stream.
   [[nodiscard]] virtual Stream& thread_stream() noexcept = 0;
   /// A further stream, independent of all others.
@@ -57,10 +67,12 @@ class Device {
  private:
   friend class Buffer;
   virtual void free(std::byte* data) noexcept = 0;
+  virtual void free_staging(std::byte* data) noexcept { free(data); }
 };
 
 inline Buffer::~Buffer() {
-  if (device_ != nullptr) device_->free(bytes_.data());
+  if (device_ == nullptr) return;
+  is_staging_ ? device_->free_staging(bytes_.data()) : device_->free(bytes_.data());
 }
 
 }  // namespace tandem::device

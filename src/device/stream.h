@@ -39,13 +39,26 @@ class Stream {
   [[nodiscard]] virtual bool interleaves() const noexcept { return false; }
   /// Whether the calling thread may wait for this stream. Errors: InvalidState, it runs a stream's work.
   [[nodiscard]] virtual Status may_wait() const { return {}; }
+  /// Whether the calling thread may enqueue here now; asked before anything is.
+  /// Errors: InvalidState, the per-thread stream of another thread; NotSupported, the per-thread stream of a GPU while
+  /// a
+  ///   green context is current; DeviceFault.
+  [[nodiscard]] virtual Status may_enqueue() const { return {}; }
   /// The stream for what a piece of this stream's work enqueues as a part of itself.
   [[nodiscard]] virtual Stream& within_work() noexcept { return *this; }
   /// Runs `work` after everything before it. `data` stays valid until the stream has passed.
   /// Errors: NotSupported, the stream runs no host work.
   [[nodiscard]] virtual Status submit(Work work, void* data, std::uint32_t index) = 0;
-  /// Moves bytes in stream order; both ranges stay valid until the stream has passed.
+  /// Moves bytes in stream order; both ranges stay valid until the stream has passed. Where one is pageable host memory
+  /// and the stream a GPU's, it may block: see upload() and download().
   [[nodiscard]] virtual Status copy(void* to, const void* from, std::size_t bytes) = 0;
+  /// copy() from any host memory to the device's. A GPU goes through staging: `from` has been read when it returns.
+  [[nodiscard]] virtual Status upload(void* to, const void* from, std::size_t bytes) { return copy(to, from, bytes); }
+  /// copy() from the device's memory to any host memory. Blocks until the bytes are there on a GPU, which reaches
+  /// pageable memory only with the host's help; to `Device::allocate_staging()` memory copy() does not.
+  [[nodiscard]] virtual Status download(void* to, const void* from, std::size_t bytes) { return copy(to, from, bytes); }
+  /// Sets every byte in stream order.
+  [[nodiscard]] virtual Status fill(void* to, std::byte value, std::size_t bytes) = 0;
   /// Marks the point after everything so far. Errors: InvalidArgument, an event of another device.
   [[nodiscard]] virtual Status record(Event& event) = 0;
   /// Orders what follows after the point that the event marks now; recording it again changes nothing. An event that

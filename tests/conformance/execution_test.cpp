@@ -178,6 +178,7 @@ TEST_P(ExecutionTest, StreamsAndEventsOfAnotherDeviceAreRefused) {
     device::StreamId id() const noexcept override { return {{DeviceType::Hip, 3}, 1}; }
     Status submit(Work, void*, std::uint32_t) override { return {}; }
     Status copy(void*, const void*, std::size_t) override { return {}; }
+    Status fill(void*, std::byte, std::size_t) override { return {}; }
     Status record(device::Event&) override { return {}; }
     Status wait(const device::Event&) override { return {}; }
     Status synchronize() override { return {}; }

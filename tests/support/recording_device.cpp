@@ -54,6 +54,7 @@ class RecordingDevice::RecordingStream final : public device::Stream {
     return inner_->submit(work, data, index);
   }
   Status copy(void* to, const void* from, std::size_t bytes) override { return inner_->copy(to, from, bytes); }
+  Status fill(void* to, std::byte value, std::size_t bytes) override { return inner_->fill(to, value, bytes); }
   Status record(device::Event& event) override {
     device_.add(Action::Kind::Record, number_, device_.event_number(event));
     event.retain();

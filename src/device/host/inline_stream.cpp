@@ -15,4 +15,9 @@ Status InlineStream::copy(void* to, const void* from, std::size_t bytes) {
   return {};
 }
 
+Status InlineStream::fill(void* to, std::byte value, std::size_t bytes) {
+  if (bytes != 0) std::memset(to, std::to_integer<int>(value), bytes);
+  return {};
+}
+
 }  // namespace tandem::device

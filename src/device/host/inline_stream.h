@@ -10,6 +10,7 @@ class InlineStream final : public HostStream {
   [[nodiscard]] bool is_inline() const noexcept override { return true; }
   [[nodiscard]] Status submit(Work work, void* data, std::uint32_t index) override;
   [[nodiscard]] Status copy(void* to, const void* from, std::size_t bytes) override;
+  [[nodiscard]] Status fill(void* to, std::byte value, std::size_t bytes) override;
 
  private:
   Status drain() override { return {}; }

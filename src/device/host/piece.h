@@ -10,13 +10,14 @@
 
 namespace tandem::device {
 
-/// One entry of a host stream's queue: work, a copy, or a wait.
+/// One entry of a host stream's queue: work, a copy, a fill, or a wait.
 struct Piece {
-  Stream::Work work = nullptr;  ///< Null: a copy, or nothing but the wait.
-  void* data = nullptr;         ///< Of the work, or where the copy goes.
+  Stream::Work work = nullptr;  ///< Null: a copy, a fill, or nothing but the wait.
+  void* data = nullptr;         ///< Of the work, or where the bytes go.
   std::uint32_t index = 0;
-  const void* from = nullptr;
+  const void* from = nullptr;  ///< Of a copy; null: a fill.
   std::size_t bytes = 0;
+  std::byte value{};                  ///< Of a fill.
   std::shared_ptr<Timeline> after{};  ///< Waits for `point` of it, if set.
   std::uint64_t point = 0;
 
@@ -27,7 +28,12 @@ struct Piece {
       const WorkScope scope;
       return !work(data, index);
     }
-    if (bytes != 0) std::memmove(data, from, bytes);
+    if (bytes == 0) return true;
+    if (from != nullptr) {
+      std::memmove(data, from, bytes);
+    } else {
+      std::memset(data, std::to_integer<int>(value), bytes);
+    }
     return true;
   }
 };

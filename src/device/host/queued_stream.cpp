@@ -100,6 +100,10 @@ Status QueuedStream::copy(void* to, const void* from, std::size_t bytes) {
   return queue_->push({.data = to, .from = from, .bytes = bytes});
 }
 
+Status QueuedStream::fill(void* to, std::byte value, std::size_t bytes) {
+  return queue_->push({.data = to, .bytes = bytes, .value = value});
+}
+
 Status QueuedStream::drain() { return queue_->wait_for(queue_->pushed()); }
 
 void QueuedStream::mark(HostEvent& event) { event.mark(queue_, queue_->pushed()); }

@@ -18,6 +18,7 @@ class QueuedStream final : public HostStream {
 
   [[nodiscard]] Status submit(Work work, void* data, std::uint32_t index) override;
   [[nodiscard]] Status copy(void* to, const void* from, std::size_t bytes) override;
+  [[nodiscard]] Status fill(void* to, std::byte value, std::size_t bytes) override;
 
  private:
   Status drain() override;

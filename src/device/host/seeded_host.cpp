@@ -164,6 +164,10 @@ class SeededHost::SeededStream final : public HostStream {
     queue_->push({.data = to, .from = from, .bytes = bytes});
     return {};
   }
+  [[nodiscard]] Status fill(void* to, std::byte value, std::size_t bytes) override {
+    queue_->push({.data = to, .bytes = bytes, .value = value});
+    return {};
+  }
 
  private:
   Status drain() override { return queue_->wait_for(queue_->pushed()); }

@@ -1,0 +1,42 @@
+# What the code for GPUs compiles and links with. Public headers depend on none of it.
+#
+# tandem_cuda, tandem_hip: an SDK as an interface target, for tests; empty where the option is off.
+# tandem_gpu_sources(<cuda|hip> <source>...): sources of tandem_objects that see this SDK and TANDEM_HAS_<SDK>.
+add_library(tandem_cuda INTERFACE)
+add_library(tandem_hip INTERFACE)
+
+if(TANDEM_CUDA)
+  find_package(CUDAToolkit QUIET)
+  if(NOT CUDAToolkit_FOUND)
+    message(FATAL_ERROR
+      "TANDEM_CUDA: no CUDA toolkit found. Install one (NVIDIA's repository for the distribution, package "
+      "cuda-minimal-build-13-0) and put its nvcc on PATH, or configure with -D CUDAToolkit_ROOT=<its folder>.")
+  endif()
+  message(STATUS "CUDA toolkit ${CUDAToolkit_VERSION}: ${CUDAToolkit_BIN_DIR}")
+  target_include_directories(tandem_cuda SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+  target_compile_definitions(tandem_cuda INTERFACE TANDEM_HAS_CUDA)
+  # The static runtime finds the driver at run time: one Tandem runs with any driver, and without one.
+  list(APPEND TANDEM_PRIVATE_LIBRARIES CUDA::cudart_static)
+endif()
+
+if(TANDEM_HIP)
+  find_path(TANDEM_HIP_INCLUDE hip/hip_runtime_api.h HINTS ENV ROCM_PATH PATH_SUFFIXES include)
+  find_library(TANDEM_HIP_LIBRARY amdhip64 HINTS ENV ROCM_PATH PATH_SUFFIXES lib)
+  if(NOT TANDEM_HIP_INCLUDE OR NOT TANDEM_HIP_LIBRARY)
+    message(FATAL_ERROR "TANDEM_HIP: no HIP found. Install it (Debian, Ubuntu: libamdhip64-dev), or set ROCM_PATH.")
+  endif()
+  target_include_directories(tandem_hip SYSTEM INTERFACE ${TANDEM_HIP_INCLUDE})
+  target_compile_definitions(tandem_hip INTERFACE TANDEM_HAS_HIP __HIP_PLATFORM_AMD__)
+  list(APPEND TANDEM_PRIVATE_LIBRARIES ${TANDEM_HIP_LIBRARY})
+endif()
+
+function(tandem_gpu_sources sdk)
+  target_sources(tandem_objects PRIVATE ${ARGN})
+  get_target_property(folders tandem_${sdk} INTERFACE_INCLUDE_DIRECTORIES)
+  get_target_property(definitions tandem_${sdk} INTERFACE_COMPILE_DEFINITIONS)
+  # The compiler's own folders must not be named again, or its headers do not find each other.
+  list(REMOVE_ITEM folders ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+  list(TRANSFORM folders PREPEND "SHELL:-isystem ")
+  set_property(SOURCE ${ARGN} TARGET_DIRECTORY tandem_objects APPEND PROPERTY COMPILE_OPTIONS ${folders})
+  set_property(SOURCE ${ARGN} TARGET_DIRECTORY tandem_objects APPEND PROPERTY COMPILE_DEFINITIONS ${definitions})
+endfunction()

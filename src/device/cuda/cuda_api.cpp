@@ -1,0 +1,253 @@
+#include "device/cuda/cuda_api.h"
+
+#include <dlfcn.h>
+#include <array>
+#include <atomic>
+
+namespace tandem::device::cuda {
+namespace {
+
+using gpu::CaptureMode;
+using gpu::CaptureStatus;
+using gpu::PointerPlace;
+
+/// The driver's functions for contexts. All null without a driver; the green one also with one before 12.4.
+struct Driver {
+  CUresult (*context_current)(CUcontext*) = nullptr;
+  CUresult (*context_set)(CUcontext) = nullptr;
+  CUresult (*context_device)(CUdevice*) = nullptr;
+  CUresult (*device_get)(CUdevice*, int) = nullptr;
+  CUresult (*primary_retain)(CUcontext*, CUdevice) = nullptr;
+  CUresult (*stream_context)(CUstream, CUcontext*) = nullptr;
+  CUresult (*stream_green)(CUstream, CUgreenCtx*) = nullptr;
+  bool is_there = false;
+
+  static const Driver& instance() noexcept {
+    static const Driver driver = load();
+    return driver;
+  }
+
+ private:
+  static Driver load() noexcept {
+    Driver driver;
+    void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // stays open, as CUDA's runtime keeps it
+    if (library == nullptr) return driver;
+    const auto bind = [library](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      return function != nullptr;
+    };
+    driver.is_there = bind(driver.context_current, "cuCtxGetCurrent") && bind(driver.context_set, "cuCtxSetCurrent") &&
+                      bind(driver.context_device, "cuCtxGetDevice") && bind(driver.device_get, "cuDeviceGet") &&
+                      bind(driver.primary_retain, "cuDevicePrimaryCtxRetain") &&
+                      bind(driver.stream_context, "cuStreamGetCtx");
+    bind(driver.stream_green, "cuStreamGetGreenCtx");
+    return driver;
+  }
+};
+
+/// The driver's CUdevice is the runtime's index. Codes of the driver that the functions above return have the same
+/// numbers in the runtime.
+cudaError_t runtime_code(CUresult code) noexcept { return static_cast<cudaError_t>(code); }
+
+constexpr int kMaxDevices = 64;
+
+/// The context that CUDA's runtime uses on a device; made when the device is first used, kept until the process ends.
+cudaError_t primary_context(const Driver& driver, int device, CUcontext* context) noexcept {
+  static std::array<std::atomic<CUcontext>, kMaxDevices> known{};
+  if (device < 0 || device >= kMaxDevices) return cudaErrorInvalidDevice;
+  auto& primary = known[static_cast<std::size_t>(device)];
+  *context = primary.load(std::memory_order_acquire);
+  if (*context != nullptr) return cudaSuccess;
+  CUdevice handle = 0;
+  CUresult code = driver.device_get(&handle, device);
+  if (code == CUDA_SUCCESS) code = driver.primary_retain(context, handle);  // two threads may both: it is counted
+  if (code == CUDA_SUCCESS) primary.store(*context, std::memory_order_release);
+  return runtime_code(code);
+}
+
+cudaStreamCaptureMode native(CaptureMode mode) noexcept {
+  switch (mode) {
+    case CaptureMode::Global:
+      return cudaStreamCaptureModeGlobal;
+    case CaptureMode::ThreadLocal:
+      return cudaStreamCaptureModeThreadLocal;
+    case CaptureMode::Relaxed:
+      break;
+  }
+  return cudaStreamCaptureModeRelaxed;
+}
+
+CaptureMode ours(cudaStreamCaptureMode mode) noexcept {
+  switch (mode) {
+    case cudaStreamCaptureModeGlobal:
+      return CaptureMode::Global;
+    case cudaStreamCaptureModeThreadLocal:
+      return CaptureMode::ThreadLocal;
+    case cudaStreamCaptureModeRelaxed:
+      break;
+  }
+  return CaptureMode::Relaxed;
+}
+
+}  // namespace
+
+// Source: CUDA Runtime API reference, cudaError_t: those that "leave the process in an inconsistent state" are faults.
+ErrorCode CudaApi::meaning(Code code) noexcept {
+  switch (code) {
+    case cudaErrorMemoryAllocation:
+      return ErrorCode::OutOfMemory;
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorDeviceUninitialized:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorMpsClientTerminated:
+      return ErrorCode::DeviceFault;
+    case cudaErrorNoDevice:
+    case cudaErrorInvalidDevice:
+      return ErrorCode::NotFound;
+    case cudaErrorInsufficientDriver:
+    case cudaErrorCallRequiresNewerDriver:
+    case cudaErrorSystemDriverMismatch:
+    case cudaErrorCompatNotSupportedOnDevice:
+    case cudaErrorNotSupported:
+      return ErrorCode::NotSupported;
+    case cudaErrorInvalidKernelImage:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidPtx:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorJitCompilerNotFound:
+      return ErrorCode::IncompatibleDelegate;
+    case cudaErrorInvalidValue:
+    case cudaErrorInvalidDevicePointer:
+    case cudaErrorInvalidResourceHandle:
+      return ErrorCode::InvalidArgument;
+    case cudaErrorIllegalState:
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureMerge:
+    case cudaErrorStreamCaptureUnmatched:
+    case cudaErrorStreamCaptureUnjoined:
+    case cudaErrorStreamCaptureIsolation:
+    case cudaErrorStreamCaptureImplicit:
+    case cudaErrorCapturedEvent:
+    case cudaErrorStreamCaptureWrongThread:
+      return ErrorCode::InvalidState;
+    default:
+      return ErrorCode::Internal;
+  }
+}
+
+// The driver answers after a fault, too.
+cudaError_t CudaApi::current_device(int* device) noexcept {
+  const Driver& driver = Driver::instance();
+  CUcontext context = nullptr;
+  if (driver.is_there && driver.context_current(&context) == CUDA_SUCCESS && context != nullptr) {
+    return runtime_code(driver.context_device(device));
+  }
+  return cudaGetDevice(device);
+}
+
+cudaError_t CudaApi::enter(int device, Caller* caller) noexcept {
+  const Driver& driver = Driver::instance();
+  if (!driver.is_there) return cudaErrorInsufficientDriver;
+  CUcontext primary = nullptr;
+  if (const Code code = primary_context(driver, device, &primary); code != cudaSuccess) return code;
+  if (const CUresult code = driver.context_current(&caller->context); code != CUDA_SUCCESS) return runtime_code(code);
+  if (caller->context == primary) return cudaSuccess;
+  if (caller->context != nullptr) {
+    CUdevice current = -1;
+    if (driver.context_device(&current) == CUDA_SUCCESS) caller->is_foreign = current == device;
+  }
+  caller->is_switched = true;
+  return runtime_code(driver.context_set(primary));
+}
+
+void CudaApi::leave(const Caller& caller) noexcept {
+  if (caller.is_switched) Driver::instance().context_set(caller.context);
+}
+
+cudaError_t CudaApi::pointer_info(const void* data, gpu::PointerInfo* info) noexcept {
+  cudaPointerAttributes attributes{};
+  const Code code = cudaPointerGetAttributes(&attributes, data);
+  if (code != cudaSuccess) return code;
+  info->device = attributes.device;
+  switch (attributes.type) {
+    case cudaMemoryTypeHost:
+      info->place = PointerPlace::PinnedHost;
+      break;
+    case cudaMemoryTypeDevice:
+      info->place = PointerPlace::Device;
+      break;
+    case cudaMemoryTypeManaged:
+      info->place = PointerPlace::Managed;
+      break;
+    case cudaMemoryTypeUnregistered:
+      info->place = PointerPlace::Pageable;
+      break;
+  }
+  return code;
+}
+
+// Precondition: some device is current.
+cudaError_t CudaApi::stream_owner(Stream stream, int* device, bool* is_foreign) noexcept {
+  const Driver& driver = Driver::instance();
+  CUcontext context = nullptr;
+  CUresult code = driver.stream_context(stream, &context);
+  if (code != CUDA_SUCCESS) return runtime_code(code);
+  CUcontext before = nullptr;
+  code = driver.context_current(&before);
+  if (code == CUDA_SUCCESS) code = driver.context_set(context);
+  if (code != CUDA_SUCCESS) return runtime_code(code);
+  CUdevice owner = -1;
+  code = driver.context_device(&owner);
+  driver.context_set(before);
+  if (code != CUDA_SUCCESS) return runtime_code(code);
+  *device = owner;
+  CUcontext primary = nullptr;
+  if (const Code found = primary_context(driver, owner, &primary); found != cudaSuccess) return found;
+  *is_foreign = context != primary;
+  CUgreenCtx green = nullptr;
+  if (*is_foreign && driver.stream_green != nullptr && driver.stream_green(stream, &green) == CUDA_SUCCESS) {
+    *is_foreign = green == nullptr;  // a green context has the primary one's memory
+  }
+  return cudaSuccess;
+}
+
+cudaError_t CudaApi::capture_begin(Stream stream, CaptureMode mode) noexcept {
+  return cudaStreamBeginCapture(stream, native(mode));
+}
+
+cudaError_t CudaApi::capture_status(Stream stream, CaptureStatus* status) noexcept {
+  cudaStreamCaptureStatus found = cudaStreamCaptureStatusNone;
+  const Code code = cudaStreamIsCapturing(stream, &found);
+  switch (found) {
+    case cudaStreamCaptureStatusNone:
+      *status = CaptureStatus::None;
+      break;
+    case cudaStreamCaptureStatusActive:
+      *status = CaptureStatus::Active;
+      break;
+    case cudaStreamCaptureStatusInvalidated:
+      *status = CaptureStatus::Invalidated;
+      break;
+  }
+  return code;
+}
+
+cudaError_t CudaApi::exchange_capture_mode(CaptureMode* mode) noexcept {
+  cudaStreamCaptureMode exchanged = native(*mode);
+  const Code code = cudaThreadExchangeStreamCaptureMode(&exchanged);
+  *mode = ours(exchanged);
+  return code;
+}
+
+}  // namespace tandem::device::cuda

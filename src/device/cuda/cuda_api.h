@@ -1,0 +1,92 @@
+#pragma once
+
+#include "device/gpu/gpu_api.h"
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tandem::device::cuda {
+
+/// CUDA for the templates of device/gpu. The runtime is linked statically; the driver is looked for at run time, so
+/// that this runs on machines without one and finds no device there.
+struct CudaApi {
+  using Code = cudaError_t;
+  using Stream = cudaStream_t;
+  using Event = cudaEvent_t;
+  using Graph = cudaGraph_t;
+  /// The runtime's own notion of a current device cannot be restored without making a context on it, so contexts are
+  /// switched through the driver.
+  struct Caller {
+    CUcontext context = nullptr;
+    bool is_switched = false;
+    bool is_foreign = false;
+  };
+  using CaptureStatus = gpu::CaptureStatus;
+  using CaptureMode = gpu::CaptureMode;
+
+  static constexpr DeviceType kDeviceType = DeviceType::Cuda;
+  static constexpr Origin kOrigin = Origin::Cuda;
+  static constexpr Code kOk = cudaSuccess;
+  static constexpr Code kNotReady = cudaErrorNotReady;
+
+  static ErrorCode meaning(Code code) noexcept;
+  static const char* error_name(Code code) noexcept { return cudaGetErrorName(code); }
+  static const char* error_text(Code code) noexcept { return cudaGetErrorString(code); }
+  static bool is_shutting_down(Code code) noexcept { return code == cudaErrorCudartUnloading; }
+  static void clear_last_error() noexcept { static_cast<void>(cudaGetLastError()); }
+
+  static Code device_count(int* count) noexcept { return cudaGetDeviceCount(count); }
+  static Code current_device(int* device) noexcept;
+  static Code enter(int device, Caller* caller) noexcept;
+  static void leave(const Caller& caller) noexcept;
+  static bool is_foreign(const Caller& caller) noexcept { return caller.is_foreign; }
+
+  static Code allocate(void** data, std::size_t bytes) noexcept { return cudaMalloc(data, bytes); }
+  static Code free(void* data) noexcept { return cudaFree(data); }
+  static Code allocate_pinned(void** data, std::size_t bytes) noexcept {
+    return cudaHostAlloc(data, bytes, cudaHostAllocPortable);
+  }
+  static Code free_pinned(void* data) noexcept { return cudaFreeHost(data); }
+  static Code copy(void* to, const void* from, std::size_t bytes, Stream stream) noexcept {
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+  }
+  static Code fill(void* to, int value, std::size_t bytes, Stream stream) noexcept {
+    return cudaMemsetAsync(to, value, bytes, stream);
+  }
+  static Code pointer_info(const void* data, gpu::PointerInfo* info) noexcept;
+
+  static Code stream_create(Stream* stream, int priority) noexcept {
+    return cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, priority);
+  }
+  static Code stream_destroy(Stream stream) noexcept { return cudaStreamDestroy(stream); }
+  static Code stream_synchronize(Stream stream) noexcept { return cudaStreamSynchronize(stream); }
+  static Code stream_wait(Stream stream, Event event) noexcept { return cudaStreamWaitEvent(stream, event, 0); }
+  static Code stream_id(Stream stream, std::uint64_t* id) noexcept {
+    unsigned long long number = 0;
+    const Code code = cudaStreamGetId(stream, &number);
+    *id = number;
+    return code;
+  }
+  static Code stream_owner(Stream stream, int* device, bool* is_foreign) noexcept;
+  static Stream per_thread_stream() noexcept { return cudaStreamPerThread; }
+  static bool is_legacy(Stream stream) noexcept { return stream == nullptr || stream == cudaStreamLegacy; }
+
+  static Code event_create(Event* event) noexcept { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); }
+  static Code event_destroy(Event event) noexcept { return cudaEventDestroy(event); }
+  static Code event_record(Event event, Stream stream) noexcept { return cudaEventRecord(event, stream); }
+  static Code event_query(Event event) noexcept { return cudaEventQuery(event); }
+  static Code event_synchronize(Event event) noexcept { return cudaEventSynchronize(event); }
+
+  static Code capture_begin(Stream stream, CaptureMode mode) noexcept;
+  static Code capture_end(Stream stream, Graph* graph) noexcept { return cudaStreamEndCapture(stream, graph); }
+  static Code capture_status(Stream stream, CaptureStatus* status) noexcept;
+  static Code exchange_capture_mode(CaptureMode* mode) noexcept;
+  static Code graph_destroy(Graph graph) noexcept { return cudaGraphDestroy(graph); }
+};
+
+static_assert(gpu::GpuApi<CudaApi> && gpu::HasStreamIds<CudaApi> && gpu::HasStreamOwner<CudaApi>);
+
+}  // namespace tandem::device::cuda
