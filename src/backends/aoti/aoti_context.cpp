@@ -145,7 +145,8 @@ Status AotiContext::warm_up(std::span<const Argument* const> arguments) {
   TANDEM_CHECK_OK(ready_.reset());
   if (ran.ok()) return memory_.reserve();
   if (ran.error().code() != ErrorCode::BackendFailed) return ran;
-  base::log(LogLevel::Debug, "a delegate does not run on zeros, its first run will be slow: " + ran.error().to_string());
+  base::log(LogLevel::Debug,
+            "a delegate does not run on zeros, its first run will be slow: " + ran.error().to_string());
   return {};
 }
 

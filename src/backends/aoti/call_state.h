@@ -18,8 +18,8 @@ class RunMemory;
 struct CallState {
   AotiDevice* device = host_device().get();
   HandlePool handles{};
-  RunMemory* run = nullptr;                   ///< Set while a run is under way.
-  std::string refusal{};                      ///< Why a shim last refused.
+  RunMemory* run = nullptr;  ///< Set while a run is under way.
+  std::string refusal{};     ///< Why a shim last refused.
   ErrorCode refusal_code = ErrorCode::BackendFailed;
   std::vector<AtenTensor*>* blobs = nullptr;  ///< Set while weights are loaded: collects the constants' handles.
 };

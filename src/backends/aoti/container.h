@@ -61,9 +61,9 @@ class Container {
   /// Computes the folded constants now, so that no run does; on the device's own stream if there is one.
   [[nodiscard]] Status fold();
 
-  /// Runs once, on the device's own word for a stream. Input handles are stolen (their entries become null), outputs are the caller's to delete.
-  /// Preconditions: a CallScope of state(); the counts are the container's own; output entries are null.
-  /// Errors: BackendFailed, with the library's code and text.
+  /// Runs once, on the device's own word for a stream. Input handles are stolen (their entries become null), outputs
+  /// are the caller's to delete. Preconditions: a CallScope of state(); the counts are the container's own; output
+  /// entries are null. Errors: BackendFailed, with the library's code and text.
   [[nodiscard]] Status run(std::span<AtenTensor*> inputs, std::span<AtenTensor*> outputs, void* stream);
 
   [[nodiscard]] CallState& state() noexcept { return state_; }

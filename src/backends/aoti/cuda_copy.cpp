@@ -94,11 +94,10 @@ const char* copy_on_stream(const CudaFunctions& functions, cudaStream_t stream, 
   std::array<std::int64_t, kMaxRank> index{};
   for (std::int64_t left = calls; left > 0; --left) {
     const cudaError_t code =
-        rows.size == 1
-            ? functions.copy(to, from, static_cast<std::size_t>(width), cudaMemcpyDefault, stream)
-            : functions.copy_2d(to, static_cast<std::size_t>(rows.to), from, static_cast<std::size_t>(rows.from),
-                                static_cast<std::size_t>(width), static_cast<std::size_t>(rows.size), cudaMemcpyDefault,
-                                stream);
+        rows.size == 1 ? functions.copy(to, from, static_cast<std::size_t>(width), cudaMemcpyDefault, stream)
+                       : functions.copy_2d(to, static_cast<std::size_t>(rows.to), from,
+                                           static_cast<std::size_t>(rows.from), static_cast<std::size_t>(width),
+                                           static_cast<std::size_t>(rows.size), cudaMemcpyDefault, stream);
     if (code != cudaSuccess) return functions.get_error_string(code);
     for (std::size_t d = axes.size(); d-- > 0;) {
       to += axes[d].to;

@@ -45,8 +45,8 @@ struct CudaFunctions {
 
   // The driver. Null where there is none.
   CUresult (*launch_kernel)(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                            unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** arguments,
-                            void** extra);
+                            unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream,
+                            void** arguments, void** extra);
   CUresult (*launch_kernel_ex)(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra);
   CUresult (*module_load)(CUmodule* module, const void* image);
   CUresult (*module_unload)(CUmodule module);

@@ -31,9 +31,8 @@ class CudaGpu {
   [[nodiscard]] const std::string& architecture() const noexcept { return architecture_; }
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
 
-  /// A copy of `bytes` in the GPU's memory: one for everybody who asks for the same place in memory, which is one key of
-  /// one program's files, as long as anybody has it. Blocks.
-  /// Lifetime: `bytes` outlive the copy.
+  /// A copy of `bytes` in the GPU's memory: one for everybody who asks for the same place in memory, which is one key
+  /// of one program's files, as long as anybody has it. Blocks. Lifetime: `bytes` outlive the copy.
   [[nodiscard]] Result<std::shared_ptr<std::byte>> place(std::span<const std::byte> bytes);
 
   /// Makes the GPU current for the calling thread, and restores the caller's.

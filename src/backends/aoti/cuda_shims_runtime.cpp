@@ -34,7 +34,7 @@ cudaError_t allocate(void** data, std::size_t bytes) noexcept {
 }
 
 /// The GPU may still use it; its next user is the same container, in the order of its runs.
-cudaError_t free(void* data) noexcept {
+cudaError_t give_back(void* data) noexcept {
   if (data == nullptr) return cudaSuccess;
   return in_call([&](CudaAotiDevice& device) {
     auto* bytes = static_cast<std::byte*>(data);
@@ -83,9 +83,8 @@ cudaError_t copy_async(void* to, const void* from, std::size_t bytes, cudaMemcpy
   });
 }
 cudaError_t fill_async(void* data, int value, std::size_t bytes, cudaStream_t stream) noexcept {
-  return in_call([&](CudaAotiDevice& device) {
-    return device.functions().fill(data, value, bytes, device.stream_for(stream));
-  });
+  return in_call(
+      [&](CudaAotiDevice& device) { return device.functions().fill(data, value, bytes, device.stream_for(stream)); });
 }
 cudaError_t stream_synchronize(cudaStream_t stream) noexcept {
   return in_call(
@@ -138,7 +137,7 @@ const char* get_error_string(cudaError_t code) noexcept {
 void add_cuda_runtime_shims(std::vector<Shim>& shims) {
   shims.insert(shims.end(), {
                                 {"cudaMalloc", address_of(allocate)},
-                                {"cudaFree", address_of(free)},
+                                {"cudaFree", address_of(give_back)},
                                 {"cudaMemcpy", address_of(copy)},
                                 {"cudaMemcpyAsync", address_of(copy_async)},
                                 {"cudaMemsetAsync", address_of(fill_async)},

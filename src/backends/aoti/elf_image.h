@@ -99,7 +99,7 @@ class ElfImage {
   std::size_t string_bytes_ = 0;
   std::size_t symbols_ = 0;  ///< File offset.
   std::size_t symbol_count_ = 0;
-  std::size_t flags_1_ = 0;            ///< File offset of DT_FLAGS_1's value; 0 if there is none.
+  std::size_t flags_1_ = 0;  ///< File offset of DT_FLAGS_1's value; 0 if there is none.
   std::vector<Needed> needed_;
   std::vector<std::size_t> versions_;  ///< File offsets of the flags of needed versions.
   std::vector<Extent> code_;           ///< Executable segments.

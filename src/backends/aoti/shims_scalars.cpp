@@ -68,8 +68,7 @@ std::int32_t scalar_to_tensor(T value, AtenTensor** out) noexcept {
     handle.dtype = kType;
     CallState* call = current_call();
     const bool planned = call != nullptr && call->run != nullptr && call->device->runs_on_host();
-    handle.storage =
-        planned ? call->run->allocate(sizeof value, kType) : make_storage(*host_device(), sizeof value);
+    handle.storage = planned ? call->run->allocate(sizeof value, kType) : make_storage(*host_device(), sizeof value);
     if (handle.storage == nullptr) {
       delete_handle(handle);
       return refuse(kShim, "out of memory");
