@@ -1,7 +1,7 @@
 # What the code for GPUs compiles and links with. Public headers depend on none of it.
 #
 # tandem_cuda, tandem_hip: an SDK as an interface target, for tests; empty where the option is off.
-# tandem_gpu_sources(<cuda|hip> <source>...): sources of tandem_objects that see this SDK and TANDEM_HAS_<SDK>.
+# tandem_gpu_sources(<cuda|hip> <source>...): sources of tandem_objects that see this SDK and TANDEM_HAS_<SDK>, if it is on.
 add_library(tandem_cuda INTERFACE)
 add_library(tandem_hip INTERFACE)
 
@@ -34,6 +34,9 @@ function(tandem_gpu_sources sdk)
   target_sources(tandem_objects PRIVATE ${ARGN})
   get_target_property(folders tandem_${sdk} INTERFACE_INCLUDE_DIRECTORIES)
   get_target_property(definitions tandem_${sdk} INTERFACE_COMPILE_DEFINITIONS)
+  if(NOT folders)
+    return()
+  endif()
   # The compiler's own folders must not be named again, or its headers do not find each other.
   list(REMOVE_ITEM folders ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
   list(TRANSFORM folders PREPEND "SHELL:-isystem ")

@@ -32,6 +32,20 @@ Result<std::unique_ptr<Stream>> borrow(cudaStream_t stream) {
   return device->borrow(stream);
 }
 
+Result<DeviceId> owner_of(const void* data) {
+  TANDEM_TRY(CudaDevice* const any, devices().current());
+  gpu::PointerInfo info;
+  TANDEM_CHECK_OK(any->context().run("the driver does not know the memory",
+                                     [data, &info] { return CudaApi::pointer_info(data, &info); }));
+  if (info.place == gpu::PointerPlace::Device || info.place == gpu::PointerPlace::Managed) {
+    TANDEM_TRY(CudaDevice* const owner, find_device(info.device));
+    return owner->id();
+  }
+  return Error{ErrorCode::InvalidArgument, "memory of the host where a device's is wanted"}.with_expected(
+      "device or managed memory",
+      info.place == gpu::PointerPlace::PinnedHost ? "page-locked host memory" : "pageable host memory");
+}
+
 Status upload(int device, void* to, std::span<const std::byte> from) {
   TANDEM_TRY(CudaDevice* const found, find_device(device));
   TANDEM_TRY(const std::unique_ptr<Stream> stream, found->make_stream());

@@ -38,6 +38,10 @@ using DeviceScope = gpu::DeviceScope<CudaApi>;
 ///   NotSupported, the per-thread stream while such a context is current; as find_device().
 [[nodiscard]] Result<std::unique_ptr<Stream>> borrow(cudaStream_t stream);
 
+/// Whose memory that is. Asks the driver: not for every call.
+/// Errors: InvalidArgument, memory of the host; as find_device().
+[[nodiscard]] Result<DeviceId> owner_of(const void* data);
+
 /// Copies host bytes to a device's memory, through page-locked memory, on a private stream. Blocks until they are
 /// there. Errors: OutOfMemory; DeviceFault; as find_device().
 [[nodiscard]] Status upload(int device, void* to, std::span<const std::byte> from);

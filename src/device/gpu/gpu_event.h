@@ -4,6 +4,9 @@
 #include "device/event.h"
 #include "device/gpu/context.h"
 
+#include <tandem/event.h>
+#include <tandem/result.h>
+
 #include <atomic>
 #include <memory>
 

@@ -29,10 +29,10 @@ class DeviceScope {
 template <GpuApi Api>
 class RelaxedScope {
  public:
-  RelaxedScope() noexcept { Api::exchange_capture_mode(&mode_); }
+  RelaxedScope() noexcept { static_cast<void>(Api::exchange_capture_mode(&mode_)); }
   RelaxedScope(const RelaxedScope&) = delete;
   RelaxedScope& operator=(const RelaxedScope&) = delete;
-  ~RelaxedScope() { Api::exchange_capture_mode(&mode_); }
+  ~RelaxedScope() { static_cast<void>(Api::exchange_capture_mode(&mode_)); }
 
  private:
   CaptureMode mode_ = CaptureMode::Relaxed;

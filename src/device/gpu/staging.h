@@ -79,7 +79,7 @@ class Staging {
       if (code == Api::kOk) code = Api::event_record(piece.fence, stream);
       // Without a fence nothing tells when the piece is free: the stream has to.
       piece.is_fenced = code == Api::kOk;
-      if (code != Api::kOk) Api::stream_synchronize(stream);
+      if (code != Api::kOk) static_cast<void>(Api::stream_synchronize(stream));
       return code;
     });
   }
@@ -102,8 +102,8 @@ class Staging {
         if (code == Api::kOk) ++events;
       }
       if (code != Api::kOk) {  // all or nothing
-        while (events > 0) Api::event_destroy(pieces_[--events].fence);
-        if (memory != nullptr) Api::free_pinned(memory);
+        while (events > 0) static_cast<void>(Api::event_destroy(pieces_[--events].fence));
+        if (memory != nullptr) static_cast<void>(Api::free_pinned(memory));
       }
       return code;
     });

@@ -1,0 +1,232 @@
+#include "fake_api.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace tandem::device::gpu {
+namespace {
+
+std::unique_ptr<FakeDriver> driver = std::make_unique<FakeDriver>();
+
+/// Notes a call; what it was told to answer.
+FakeCode note(const std::string& name) {
+  fake().calls.push_back(name + "@" + std::to_string(fake().current));
+  auto& scripted = fake().failures[name];
+  if (scripted.empty()) return FakeCode::Ok;
+  const FakeCode code = scripted.front();
+  scripted.pop_front();
+  ++fake().last_errors;
+  return code;
+}
+
+FakeCode note_relaxed(const std::string& name) {
+  fake().modes.push_back(fake().mode);
+  return note(name);
+}
+
+FakeCode push(std::uint32_t stream, const char* name, std::function<void()> work) {
+  const FakeCode code = note(name);
+  if (code != FakeCode::Ok) return code;
+  FakeDriver::StreamState& state = fake().streams[stream];
+  if (state.capture != CaptureStatus::None) return code;
+  state.pending.push_back(std::move(work));
+  ++state.pushed;
+  return code;
+}
+
+FakeCode make_memory(void** data, std::size_t bytes, int device) {
+  *data = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  fake().memory[*data] = device;
+  return FakeCode::Ok;
+}
+
+FakeCode drop_memory(void* data) {
+  if (fake().memory.erase(data) == 0) return FakeCode::BadHandle;
+  std::free(data);
+  return FakeCode::Ok;
+}
+
+}  // namespace
+
+FakeDriver& fake() { return *driver; }
+void reset_fake() { driver = std::make_unique<FakeDriver>(); }
+
+std::size_t FakeDriver::count(const std::string& call) const {
+  return static_cast<std::size_t>(std::ranges::count(calls, call));
+}
+
+void FakeDriver::run(std::uint32_t stream, std::uint64_t point) {
+  StreamState& state = streams[stream];
+  while (state.pushed - state.pending.size() < point) {
+    const std::function<void()> work = std::move(state.pending.front());
+    state.pending.pop_front();
+    work();
+  }
+}
+
+bool FakeDriver::has_passed(const EventState& event) const {
+  const auto found = streams.find(event.stream);
+  return found == streams.end() || found->second.pushed - found->second.pending.size() >= event.point;
+}
+
+ErrorCode PlainFakeApi::meaning(Code code) noexcept {
+  switch (code) {
+    case FakeCode::OutOfMemory:
+      return ErrorCode::OutOfMemory;
+    case FakeCode::NoDevice:
+      return ErrorCode::NotFound;
+    case FakeCode::BadHandle:
+      return ErrorCode::InvalidArgument;
+    case FakeCode::Fault:
+      return ErrorCode::DeviceFault;
+    case FakeCode::CaptureBroken:
+      return ErrorCode::InvalidState;
+    default:
+      return ErrorCode::Internal;
+  }
+}
+
+void PlainFakeApi::clear_last_error() noexcept { fake().last_errors = 0; }
+
+FakeCode PlainFakeApi::device_count(int* count) noexcept {
+  *count = fake().devices;
+  return note("device_count");
+}
+FakeCode PlainFakeApi::current_device(int* device) noexcept {
+  *device = fake().current;
+  return FakeCode::Ok;
+}
+FakeCode PlainFakeApi::enter(int device, Caller* caller) noexcept {
+  caller->device = fake().current;
+  caller->is_foreign = fake().caller_is_foreign;
+  auto& scripted = fake().failures["enter"];
+  if (!scripted.empty()) return note("enter");
+  fake().current = device;
+  return FakeCode::Ok;
+}
+void PlainFakeApi::leave(const Caller& caller) noexcept { fake().current = caller.device; }
+
+FakeCode PlainFakeApi::allocate(void** data, std::size_t bytes) noexcept {
+  const FakeCode code = note_relaxed("allocate");
+  return code == FakeCode::Ok ? make_memory(data, bytes, fake().current) : code;
+}
+FakeCode PlainFakeApi::free(void* data) noexcept {
+  const FakeCode code = note_relaxed("free");
+  return code == FakeCode::Ok ? drop_memory(data) : code;
+}
+FakeCode PlainFakeApi::allocate_pinned(void** data, std::size_t bytes) noexcept {
+  const FakeCode code = note_relaxed("allocate_pinned");
+  return code == FakeCode::Ok ? make_memory(data, bytes, -1) : code;
+}
+FakeCode PlainFakeApi::free_pinned(void* data) noexcept {
+  const FakeCode code = note_relaxed("free_pinned");
+  return code == FakeCode::Ok ? drop_memory(data) : code;
+}
+FakeCode PlainFakeApi::copy(void* to, const void* from, std::size_t bytes, Stream stream) noexcept {
+  return push(stream, "copy", [to, from, bytes] { std::memmove(to, from, bytes); });
+}
+FakeCode PlainFakeApi::fill(void* to, int value, std::size_t bytes, Stream stream) noexcept {
+  return push(stream, "fill", [to, value, bytes] { std::memset(to, value, bytes); });
+}
+FakeCode PlainFakeApi::pointer_info(const void* /*data*/, PointerInfo* info) noexcept {
+  *info = {};
+  return note("pointer_info");
+}
+
+FakeCode PlainFakeApi::stream_create(Stream* stream, int priority) noexcept {
+  const FakeCode code = note_relaxed("stream_create");
+  if (code != FakeCode::Ok) return code;
+  *stream = fake().next_handle++;
+  fake().streams[*stream] = {.device = fake().current, .priority = priority, .id = fake().next_id++};
+  return code;
+}
+FakeCode PlainFakeApi::stream_destroy(Stream stream) noexcept {
+  fake().streams.erase(stream);
+  return note_relaxed("stream_destroy");
+}
+FakeCode PlainFakeApi::stream_synchronize(Stream stream) noexcept {
+  const FakeCode code = note("stream_synchronize");
+  if (code == FakeCode::Ok) fake().run(stream);
+  return code;
+}
+FakeCode PlainFakeApi::stream_wait(Stream stream, Event event) noexcept {
+  const FakeDriver::EventState now = fake().events[event];
+  return push(stream, "stream_wait", [now] {
+    if (!fake().has_passed(now)) fake().run(now.stream, now.point);
+  });
+}
+
+FakeCode PlainFakeApi::event_create(Event* event) noexcept {
+  const FakeCode code = note("event_create");
+  if (code != FakeCode::Ok) return code;
+  *event = fake().next_handle++;
+  fake().events[*event] = {.device = fake().current};
+  return code;
+}
+FakeCode PlainFakeApi::event_destroy(Event event) noexcept {
+  fake().events.erase(event);
+  return note("event_destroy");
+}
+FakeCode PlainFakeApi::event_record(Event event, Stream stream) noexcept {
+  const FakeCode code = push(stream, "event_record", [] {});
+  if (code == FakeCode::Ok) {
+    fake().events[event].stream = stream;
+    fake().events[event].point = fake().streams[stream].pushed;
+  }
+  return code;
+}
+FakeCode PlainFakeApi::event_query(Event event) noexcept {
+  const FakeCode code = note("event_query");
+  if (code != FakeCode::Ok) return code;
+  if (fake().has_passed(fake().events[event])) return FakeCode::Ok;
+  ++fake().last_errors;
+  return FakeCode::NotReady;
+}
+FakeCode PlainFakeApi::event_synchronize(Event event) noexcept {
+  const FakeCode code = note("event_synchronize");
+  const FakeDriver::EventState now = fake().events[event];
+  if (code == FakeCode::Ok && !fake().has_passed(now)) fake().run(now.stream, now.point);
+  return code;
+}
+
+FakeCode PlainFakeApi::capture_begin(Stream stream, CaptureMode mode) noexcept {
+  const FakeCode code = note(mode == CaptureMode::ThreadLocal ? "capture_begin" : "capture_begin of another mode");
+  if (code == FakeCode::Ok) fake().streams[stream].capture = CaptureStatus::Active;
+  return code;
+}
+FakeCode PlainFakeApi::capture_end(Stream stream, Graph* graph) noexcept {
+  const FakeCode code = note("capture_end");
+  fake().streams[stream].capture = CaptureStatus::None;
+  // A driver may give half a graph with a failure.
+  *graph = fake().next_handle++;
+  fake().graphs.insert(*graph);
+  return code;
+}
+FakeCode PlainFakeApi::capture_status(Stream stream, CaptureStatus* status) noexcept {
+  *status = fake().streams[stream].capture;
+  return FakeCode::Ok;
+}
+FakeCode PlainFakeApi::exchange_capture_mode(CaptureMode* mode) noexcept {
+  std::swap(*mode, fake().mode);
+  return FakeCode::Ok;
+}
+FakeCode PlainFakeApi::graph_destroy(Graph graph) noexcept {
+  return fake().graphs.erase(graph) == 1 ? note("graph_destroy") : FakeCode::BadHandle;
+}
+
+FakeCode FakeApi::stream_id(Stream stream, std::uint64_t* id) noexcept {
+  thread_local const std::uint64_t thread_id = 1000 + fake().next_id++;
+  *id = stream == kPerThread ? thread_id : fake().streams[stream].id;
+  return FakeCode::Ok;
+}
+FakeCode FakeApi::stream_owner(Stream stream, int* device, bool* is_foreign) noexcept {
+  const FakeCode code = note("stream_owner");
+  *device = fake().streams[stream].device;
+  *is_foreign = fake().streams[stream].priority == kForeign;
+  return code;
+}
+
+}  // namespace tandem::device::gpu
