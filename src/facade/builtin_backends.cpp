@@ -1,5 +1,9 @@
 #include "backends/aoti/aoti_backend.h"
 
+#ifdef TANDEM_HAS_CUDA
+#include "backends/aoti/cuda_backend.h"
+#endif
+
 #include <tandem/backend.h>
 #include <tandem/module.h>
 
@@ -11,6 +15,9 @@ BackendRegistry& BackendRegistry::global() {
     auto* made = new BackendRegistry;  // never destroyed: methods may outlive static objects
     ignore(made->register_backend("AotiHostBackend", aoti::make_aoti_host_backend()), "the registry is empty");
     ignore(made->register_alias("AotiHostBackendB", "AotiHostBackend"), "the id is free");
+#ifdef TANDEM_HAS_CUDA
+    ignore(made->register_backend("CudaBackend", aoti::make_cuda_backend()), "the id is free");
+#endif
     return made;
   }();
   return *registry;

@@ -2,6 +2,8 @@
 
 #include "backends/aoti/element.h"
 #include "backends/aoti/geometry.h"
+#include "base/checked.h"
+#include "base/log.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +15,9 @@ namespace {
 
 /// Compiled code may use aligned vector accesses on what it allocates.
 constexpr std::size_t kOutputAlignment = 16;
+
+/// As the device's allocations are.
+constexpr std::size_t kZerosAlignment = 256;
 
 /// Bytes that a tensor argument reaches over.
 struct Range {
@@ -62,14 +67,16 @@ std::int64_t number_key(const Argument& argument) noexcept {
 
 AotiContext::AotiContext(ReadyContainer ready, std::shared_ptr<const Weights> weights)
     : weights_{std::move(weights)},
-      memory_{host_memory()},
+      device_{ready.device},
+      memory_{*device_},
       ready_{std::move(ready)},
       inputs_(ready_.container->input_count()),
       outputs_(ready_.container->output_count()),
       results_(outputs_.size()),
       scalars_(inputs_.size()),
       addresses_(inputs_.size() + outputs_.size()),
-      targets_(outputs_.size()) {}
+      targets_(outputs_.size()),
+      warm_{device_->runs_on_host() || !weights_->can_reset()} {}
 
 AotiContext::~AotiContext() { drop_outputs(); }
 
@@ -98,9 +105,49 @@ Result<BoundLayout> AotiContext::bind(std::span<const Argument* const> arguments
   TANDEM_CHECK_OK(check_counts(arguments.size(), outputs_.size()));
   drop_outputs();
   select(arguments);
+  if (!std::exchange(warm_, true)) TANDEM_CHECK_OK(warm_up(arguments));
   BoundLayout layout;
   layout.scratch_bytes = memory_.scratch_bytes();
   return layout;
+}
+
+/// A model that refuses zeros (a check of its own, say) records in its first run instead; what no run can change is an
+/// error now.
+Status AotiContext::warm_up(std::span<const Argument* const> arguments) {
+  std::vector<Argument> stand_ins;
+  std::vector<Argument*> pointers;
+  std::size_t bytes = 0;
+  for (const Argument* argument : arguments) {
+    Argument& copy = stand_ins.emplace_back(*argument);
+    if (!copy.is_tensor()) continue;
+    copy.tensor.data = nullptr;
+    if (stand_ins.size() <= input_count()) bytes = base::align_up(bytes, kZerosAlignment) + range_of(copy.tensor).end;
+  }
+  TANDEM_TRY(const DeviceBytes zeros, allocate(*device_, bytes));
+  std::size_t offset = 0;
+  for (Argument& argument : stand_ins) {
+    if (pointers.size() < input_count() && argument.is_tensor()) {
+      offset = base::align_up(offset, kZerosAlignment);
+      const std::size_t end = offset + range_of(argument.tensor).end;
+      argument.tensor.data = zeros.get() + std::exchange(offset, end);
+    }
+    pointers.push_back(&argument);
+  }
+  const DeviceCalls calls{*device_};
+  if (!device_->clear(zeros.get(), bytes)) {
+    return Error{ErrorCode::BackendFailed, "the device's memory could not be cleared"}.with_device(device_->name());
+  }
+  std::ranges::fill(targets_, nullptr);
+  targets_known_ = false;
+  const Status ran = run_once(pointers, {});
+  drop_outputs();
+  TANDEM_CHECK_OK(device_->finish());
+  TANDEM_CHECK_OK(ready_.reset());
+  if (ran.ok()) return memory_.reserve();
+  if (ran.error().code() != ErrorCode::BackendFailed) return ran;
+  base::log(LogLevel::Debug,
+            "a delegate does not run on zeros, its first run will be slow: " + ran.error().to_string());
+  return {};
 }
 
 /// Numbers change without a call of bind(), and may steer allocations as sizes do.
@@ -128,6 +175,8 @@ Status AotiContext::make_input(std::size_t index, const Argument& argument) {
   switch (argument.kind) {
     case Argument::Kind::Tensor: {
       const TensorArg& tensor = argument.tensor;
+      handle.device_type = device_->aten_type();
+      handle.device_index = device_->aten_index();
       handle.dtype = tensor.dtype;
       handle.rank = tensor.rank;
       handle.base = static_cast<std::byte*>(tensor.data);
@@ -213,6 +262,27 @@ void AotiContext::resolve_targets(std::span<Argument* const> arguments) {
   targets_known_ = true;
 }
 
+/// Copies a result to where the program wants it, on the stream: off the host nobody else can. False if its layout
+/// does not fit there.
+Result<bool> AotiContext::land(const AtenTensor& handle, const TensorArg& tensor) const {
+  if (tensor.data == nullptr || handle.dtype != tensor.dtype || handle.rank != tensor.rank) return false;
+  AtenTensor target = handle;
+  target.device_type = device_->aten_type();
+  target.offset = 0;
+  target.base = static_cast<std::byte*>(tensor.data);
+  std::int64_t step = 1;
+  for (std::size_t i = handle.rank; i-- > 0;) {
+    const std::size_t d = tensor.dim_order == nullptr ? i : tensor.dim_order[i];
+    target.strides[d] = step;
+    step *= handle.sizes[d];
+  }
+  if (static_cast<std::size_t>(step) * item_bytes(handle.dtype) > tensor.capacity_bytes) return false;
+  const char* why = device_->copy_elements(target, handle);
+  if (why == nullptr) return true;
+  return Error{ErrorCode::BackendFailed, std::string{"a result could not be copied: "} + why}.with_device(
+      device_->name());
+}
+
 Status AotiContext::report_output(std::size_t output, const Argument& argument, OutputResult& result) const {
   const AtenTensor& handle = *outputs_[output];
   result.dtype = handle.dtype;
@@ -221,8 +291,11 @@ Status AotiContext::report_output(std::size_t output, const Argument& argument, 
   result.strides = handle.strides;
   result.data = handle.data();
   if (argument.is_tensor()) {
-    const bool in_place =
+    bool in_place =
         results_[output].planned_layout && (result.data == argument.tensor.data || handle.storage_bytes == 0);
+    if (!in_place && !device_->runs_on_host()) {
+      TANDEM_TRY(in_place, land(handle, argument.tensor));
+    }
     result.kind = in_place ? OutputResult::Kind::InPlace : OutputResult::Kind::View;
     return {};
   }
@@ -231,6 +304,10 @@ Status AotiContext::report_output(std::size_t output, const Argument& argument, 
     return {};
   }
   result.kind = OutputResult::Kind::Number;
+  if (handle.device_type != kAtenCpu) {
+    return Error{ErrorCode::NotSupported, "the delegate's result for a number lies on the device"}.with_argument(
+        static_cast<int>(input_count() + output));
+  }
   if (handle.numel() == 1 && read_element(handle.dtype, handle.data(), result.number) &&
       read_element(handle.dtype, handle.data(), result.real)) {
     return {};
@@ -239,35 +316,39 @@ Status AotiContext::report_output(std::size_t output, const Argument& argument, 
       static_cast<int>(input_count() + output));
 }
 
-Status AotiContext::enqueue(EnqueueArgs& args) {
-  TANDEM_CHECK_OK(check_counts(args.arguments.size(), args.outputs.size()));
-  const CallScope scope{ready_.container->state()};
-  drop_outputs();
-  if (Status made = make_inputs(args.arguments); !made.ok()) {
-    drop_inputs();
-    return made;
-  }
-  if (numbers_changed(args.arguments) || !memory_.selected()) select(args.arguments);
-  resolve_targets(args.arguments);
-  const bool recording = !memory_.recorded();
-  if (args.scratch.size() < memory_.scratch_bytes()) args.rebind = true;
-  memory_.begin(args.scratch, targets_);
-  ready_.container->state().run = &memory_;
-  Status ran = ready_.container->run(inputs_, outputs_, nullptr);
-  ready_.container->state().run = nullptr;
+/// One run of the container, with the selected record and targets_; fills outputs_ and results_.
+Status AotiContext::run_once(std::span<Argument* const> arguments, std::span<std::byte> scratch) {
   const auto fail = [this](Status status) {
     memory_.abandon();
     drop_inputs();
     drop_outputs();
     return status;
   };
+  if (Status made = make_inputs(arguments); !made.ok()) return fail(std::move(made));
+  memory_.begin(scratch, targets_);
+  ready_.container->state().run = &memory_;
+  Status ran = ready_.container->run(inputs_, outputs_, device_->stream());
+  ready_.container->state().run = nullptr;
   if (!ran.ok()) return fail(std::move(ran));
   std::ranges::fill(inputs_, nullptr);  // stolen
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!is_live(outputs_[i])) return fail(Error{ErrorCode::BackendFailed, "the delegate left an output empty"});
-    results_[i] = {outputs_[i], has_planned_layout(*outputs_[i], *args.arguments[input_count() + i])};
+    results_[i] = {outputs_[i], has_planned_layout(*outputs_[i], *arguments[input_count() + i])};
   }
   if (Status finished = memory_.finish(results_); !finished.ok()) return fail(std::move(finished));
+  return {};
+}
+
+Status AotiContext::enqueue(EnqueueArgs& args) {
+  TANDEM_CHECK_OK(check_counts(args.arguments.size(), args.outputs.size()));
+  const CallScope scope{ready_.container->state()};
+  const DeviceCalls calls{*device_, device_->native(args.stream.get())};
+  drop_outputs();
+  if (numbers_changed(args.arguments) || !memory_.selected()) select(args.arguments);
+  resolve_targets(args.arguments);
+  const bool recording = !memory_.recorded();
+  if (args.scratch.size() < memory_.scratch_bytes()) args.rebind = true;
+  TANDEM_CHECK_OK(run_once(args.arguments, args.scratch));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     TANDEM_CHECK_OK(report_output(i, *args.arguments[input_count() + i], args.outputs[i]));
   }

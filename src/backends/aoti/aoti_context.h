@@ -14,6 +14,11 @@
 namespace tandem::aoti {
 
 /// One instance's container and memory plan.
+///
+/// On the host the first run of each set of shapes records its allocations. On other devices the first bind() runs the
+/// delegate once, on zeros and a stream of the device's own, and waits for it: that loads the kernels, records, and
+/// shows a library that does not fit the device. What the run did to the model's state is undone. Runs then neither
+/// allocate nor wait; the first one at other shapes than those allocates, in the stream's order.
 class AotiContext final : public DelegateContext {
  public:
   /// `weights` is kept alive.
@@ -28,6 +33,8 @@ class AotiContext final : public DelegateContext {
 
  private:
   [[nodiscard]] std::size_t input_count() const noexcept { return inputs_.size(); }
+  [[nodiscard]] Status warm_up(std::span<const Argument* const> arguments);
+  [[nodiscard]] Status run_once(std::span<Argument* const> arguments, std::span<std::byte> scratch);
   [[nodiscard]] Status check_counts(std::size_t arguments, std::size_t outputs) const;
   void select(std::span<const Argument* const> arguments);
   [[nodiscard]] bool numbers_changed(std::span<Argument* const> arguments) const noexcept;
@@ -36,10 +43,12 @@ class AotiContext final : public DelegateContext {
   void resolve_targets(std::span<Argument* const> arguments);
   [[nodiscard]] bool may_write(std::size_t output, std::span<Argument* const> arguments) const;
   [[nodiscard]] Status report_output(std::size_t output, const Argument& argument, OutputResult& result) const;
+  [[nodiscard]] Result<bool> land(const AtenTensor& handle, const TensorArg& tensor) const;
   void drop_inputs() noexcept;
   void drop_outputs() noexcept;
 
   std::shared_ptr<const Weights> weights_;
+  std::shared_ptr<AotiDevice> device_;
   RunMemory memory_;  ///< Outlives the container: handles in it refer here.
   ReadyContainer ready_;
   std::vector<AtenTensor*> inputs_;
@@ -50,6 +59,7 @@ class AotiContext final : public DelegateContext {
   std::vector<const void*> addresses_;  ///< For which targets_ were resolved, by argument.
   std::vector<std::byte*> targets_;     ///< Where outputs may be written, by output.
   bool targets_known_ = false;
+  bool warm_;
 };
 
 }  // namespace tandem::aoti

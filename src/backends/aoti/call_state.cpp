@@ -2,20 +2,26 @@
 
 #include "base/log.h"
 
+#include <utility>
+
 namespace tandem::aoti {
 
 namespace detail {
 constinit thread_local CallState* current_call = nullptr;
 }  // namespace detail
 
+void note_refusal(std::string text, ErrorCode code) noexcept {
+  if (CallState* call = current_call(); call != nullptr) {
+    call->refusal = std::move(text);
+    call->refusal_code = code;
+  } else {
+    base::log(LogLevel::Error, text);
+  }
+}
+
 std::int32_t refuse(std::string_view shim, std::string_view why) noexcept {
   try {
-    std::string text = "aoti_torch_" + std::string{shim} + ": " + std::string{why};
-    if (CallState* call = current_call(); call != nullptr) {
-      call->refusal = std::move(text);
-    } else {
-      base::log(LogLevel::Error, text);
-    }
+    note_refusal("aoti_torch_" + std::string{shim} + ": " + std::string{why});
   } catch (...) {  // no memory for the text; the status still tells
   }
   return 1;

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "backends/aoti/aoti_device.h"
 #include "backends/aoti/tensor_handle.h"
+
+#include <tandem/error.h>
 
 #include <string>
 #include <string_view>
@@ -13,9 +16,11 @@ class RunMemory;
 
 /// What the shims know about the call that a library is in. One per container.
 struct CallState {
+  AotiDevice* device = host_device().get();
   HandlePool handles{};
-  RunMemory* run = nullptr;                   ///< Set while a run is under way.
-  std::string refusal{};                      ///< Why a shim last refused.
+  RunMemory* run = nullptr;  ///< Set while a run is under way.
+  std::string refusal{};     ///< Why a shim last refused.
+  ErrorCode refusal_code = ErrorCode::BackendFailed;
   std::vector<AtenTensor*>* blobs = nullptr;  ///< Set while weights are loaded: collects the constants' handles.
 };
 
@@ -39,6 +44,12 @@ class CallScope {
   CallState* outer_;
 };
 
+/// What the current call runs on; the host outside of calls.
+[[nodiscard]] inline AotiDevice& current_device() noexcept {
+  CallState* call = current_call();
+  return call != nullptr ? *call->device : *host_device();
+}
+
 /// A new undefined handle for the current call. Throws bad_alloc.
 [[nodiscard]] inline AtenTensor& take_handle() {
   CallState* call = current_call();
@@ -47,5 +58,7 @@ class CallScope {
 
 /// Records why a shim refuses, and returns the status that tells the library. Allocates; for failures only.
 std::int32_t refuse(std::string_view shim, std::string_view why) noexcept;
+/// The same for functions of other families; `text` is the whole reason.
+void note_refusal(std::string text, ErrorCode code = ErrorCode::BackendFailed) noexcept;
 
 }  // namespace tandem::aoti

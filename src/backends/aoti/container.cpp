@@ -16,13 +16,15 @@ Error Container::failure(const char* what, std::int32_t status, const char* exce
     if (last_error(&message) == 0 && message != nullptr) text = message;
   }
   if (!state_.refusal.empty()) text += (text.empty() ? "" : "; ") + std::exchange(state_.refusal, {});
-  return Error{ErrorCode::BackendFailed, what}.with_native(Origin::Aoti, status, std::move(text));
+  return Error{state_.refusal_code, what}.with_native(Origin::Aoti, status, std::move(text));
 }
 
 template <class Function, class... Arguments>
 Status Container::call(const char* what, Function function, Arguments... arguments) {
   const CallScope scope{state_};
+  const DeviceCalls calls{*device_};
   state_.refusal.clear();
+  state_.refusal_code = ErrorCode::BackendFailed;
   // The library's own guards do not cover all of its entry points, a wrong count for example.
   try {
     const std::int32_t status = function(arguments...);
@@ -35,11 +37,12 @@ Status Container::call(const char* what, Function function, Arguments... argumen
   }
 }
 
-Result<std::unique_ptr<Container>> Container::create(std::shared_ptr<const Library> library, const char* device) {
+Result<std::unique_ptr<Container>> Container::create(std::shared_ptr<const Library> library, AotiDevice& device) {
   const AotiSymbols& symbols = library->symbols();
-  std::unique_ptr<Container> container{new Container{std::move(library)}};
+  TANDEM_TRY(std::shared_ptr<AotiDevice> own, device.for_container());
+  std::unique_ptr<Container> container{new Container{std::move(library), std::move(own)}};
   TANDEM_CHECK_OK(container->call("model container not created", symbols.create, &container->handle_, std::size_t{1},
-                                  device, static_cast<const char*>(nullptr)));
+                                  device.name(), static_cast<const char*>(nullptr)));
   TANDEM_CHECK_OK(
       container->call("number of inputs", symbols.input_count, container->handle_, &container->input_count_));
   TANDEM_CHECK_OK(
@@ -48,10 +51,11 @@ Result<std::unique_ptr<Container>> Container::create(std::shared_ptr<const Libra
 }
 
 Container::~Container() {
-  if (handle_ == nullptr) return;
-  if (const Status deleted = call("model container not deleted", library_->symbols().destroy, handle_); !deleted.ok()) {
-    base::log(LogLevel::Warning, deleted.error().to_string());
+  if (handle_ != nullptr) {
+    const Status deleted = call("model container not deleted", library_->symbols().destroy, handle_);
+    if (!deleted.ok()) base::log(LogLevel::Warning, deleted.error().to_string());
   }
+  device_->unload();
 }
 
 std::string Container::input_name(std::size_t input) const {
@@ -115,7 +119,8 @@ Status Container::bind(std::span<const ConstantPair> constants) {
 Status Container::fold() {
   const auto fold = library_->symbols().fold_constants;
   if (fold == nullptr) return {};
-  return call("constants not folded", fold, handle_, /*inactive=*/false, static_cast<void*>(nullptr),
+  const DeviceCalls calls{*device_};
+  return call("constants not folded", fold, handle_, /*inactive=*/false, device_->stream(),
               static_cast<void*>(nullptr));
 }
 

@@ -34,10 +34,10 @@ struct ConstantInfo {
 /// Thread-safety: none.
 class Container {
  public:
-  /// `device` is AOTInductor's word for it, "cpu" or "cuda".
+  /// Makes one on `device`.
   /// Errors: BackendFailed, with the library's code and text.
   [[nodiscard]] static Result<std::unique_ptr<Container>> create(std::shared_ptr<const Library> library,
-                                                                 const char* device);
+                                                                 AotiDevice& device);
   Container(const Container&) = delete;
   Container& operator=(const Container&) = delete;
   ~Container();
@@ -58,18 +58,22 @@ class Container {
   /// Makes the container use the tensors' memory as its constants, all at once. The handles stay the caller's.
   /// Lifetime: the memory outlives the container.
   [[nodiscard]] Status bind(std::span<const ConstantPair> constants);
-  /// Computes the folded constants now, so that no run does.
+  /// Computes the folded constants now, so that no run does; on the device's own stream if there is one.
   [[nodiscard]] Status fold();
 
-  /// Runs once. Input handles are stolen (their entries become null), outputs are the caller's to delete.
-  /// Preconditions: a CallScope of state(); the counts are the container's own; output entries are null.
-  /// Errors: BackendFailed, with the library's code and text.
+  /// Runs once, on the device's own word for a stream. Input handles are stolen (their entries become null), outputs
+  /// are the caller's to delete. Preconditions: a CallScope of state(); the counts are the container's own; output
+  /// entries are null. Errors: BackendFailed, with the library's code and text.
   [[nodiscard]] Status run(std::span<AtenTensor*> inputs, std::span<AtenTensor*> outputs, void* stream);
 
   [[nodiscard]] CallState& state() noexcept { return state_; }
+  [[nodiscard]] const std::shared_ptr<AotiDevice>& device() const noexcept { return device_; }
 
  private:
-  explicit Container(std::shared_ptr<const Library> library) noexcept : library_{std::move(library)} {}
+  Container(std::shared_ptr<const Library> library, std::shared_ptr<AotiDevice> device) noexcept
+      : library_{std::move(library)}, device_{std::move(device)} {
+    state_.device = device_.get();
+  }
 
   /// Calls into the library; a status or an exception becomes an Error.
   template <class Function, class... Arguments>
@@ -77,6 +81,7 @@ class Container {
   [[nodiscard]] Error failure(const char* what, std::int32_t status, const char* exception);
 
   std::shared_ptr<const Library> library_;
+  std::shared_ptr<AotiDevice> device_;
   CallState state_;
   ContainerHandle handle_ = nullptr;
   std::size_t input_count_ = 0;

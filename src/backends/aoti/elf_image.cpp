@@ -184,6 +184,7 @@ struct ElfImage::Parser {
     image.end_address_ = *end;
     image.loaded_end_ = std::max<std::size_t>(image.loaded_end_, header.p_offset + header.p_filesz);
     segments.push_back({header.p_vaddr, header.p_offset, header.p_filesz});
+    if ((header.p_flags & PF_X) != 0) image.code_.push_back({header.p_offset, header.p_filesz});
     return {};
   }
 
@@ -207,7 +208,7 @@ struct ElfImage::Parser {
       if (entry.d_un.d_val >= image.string_bytes_) {
         return malformed("name lies outside of the string table", "DT_NEEDED", at);
       }
-      image.needed_.push_back(entry.d_un.d_val);
+      image.needed_.push_back({at, entry.d_un.d_val});
     }
     return {};
   }
@@ -317,6 +318,7 @@ struct ElfImage::Parser {
       if (version.vna_name >= image.string_bytes_) {
         return malformed("name lies outside of the string table", field + ".vna_name", *at);
       }
+      image.versions_.push_back(*at + offsetof(Elf64_Vernaux, vna_flags));
       if (version.vna_next == 0) break;
       if (version.vna_next < sizeof version) return malformed("entries overlap", field + ".vna_next", *at);
       address += version.vna_next;
@@ -371,8 +373,43 @@ std::vector<std::string_view> ElfImage::missing_imports() const {
 
 std::vector<std::string_view> ElfImage::needed() const {
   std::vector<std::string_view> names;
-  for (const std::uint64_t offset : needed_) names.push_back(string_at(offset));
+  for (const Needed& library : needed_) names.push_back(string_at(library.name));
   return names;
+}
+
+bool ElfImage::drop_needed(std::string_view library) {
+  const auto gone = std::ranges::find(needed_, library, [this](const Needed& each) { return string_at(each.name); });
+  const auto other = std::ranges::find_if(needed_, [&](const Needed& each) { return string_at(each.name) != library; });
+  if (gone == needed_.end() || other == needed_.end()) return false;
+  // There is no entry for "nothing"; naming another library twice is harmless.
+  store(std::span{bytes_}, gone->entry + offsetof(Elf64_Dyn, d_un), other->name);
+  needed_.erase(gone);
+  return true;
+}
+
+void ElfImage::weaken_versions() {
+  for (const std::size_t at : versions_) {
+    const auto flags = load<Elf64_Half>(bytes_, at);
+    store(std::span{bytes_}, at, static_cast<Elf64_Half>(flags | VER_FLG_WEAK));
+  }
+}
+
+bool ElfImage::uses_avx512() const {
+  constexpr auto kLast = std::size_t{5};
+  for (const Extent& code : code_) {
+    const auto* at = reinterpret_cast<const unsigned char*>(bytes_.data() + code.offset);
+    const auto* end = at + code.bytes;
+    while (static_cast<std::size_t>(end - at) >= kLast) {
+      at = static_cast<const unsigned char*>(std::memchr(at, 0x62, static_cast<std::size_t>(end - at) - (kLast - 1)));
+      if (at == nullptr) break;
+      // Map 0F without extended registers, vvvv unused, no mask: vmovups/vmovdqu of 128, 256 or 512 bits.
+      const bool moves = at[4] == 0x10 || at[4] == 0x11 || at[4] == 0x6F || at[4] == 0x7F;
+      const bool plain = at[3] == 0x08 || at[3] == 0x28 || at[3] == 0x48;
+      if (at[1] == 0xF1 && (at[2] & 0x7CU) == 0x7CU && plain && moves) return true;
+      ++at;
+    }
+  }
+  return false;
 }
 
 void ElfImage::bind(std::size_t symbol, std::uintptr_t address) {

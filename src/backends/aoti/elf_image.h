@@ -49,6 +49,14 @@ class ElfImage {
   /// STB_GNU_UNIQUE into STB_WEAK, clears DF_1_NODELETE, and asks for a stack that is not executable. Without it,
   /// libraries see each other's symbols and the first one never unloads.
   void isolate();
+  /// Turns "the loader must find this version" into "may": what is missing then is the symbols alone, by name.
+  void weaken_versions();
+  /// Whether the loader is asked to bring in a library of this name; from now on it is not.
+  bool drop_needed(std::string_view library);
+  /// Whether the executable segments hold instructions of AVX-512 in the forms that compilers use to move vectors.
+  /// A guess: other bytes look like that by chance once in 10 GB.
+  /// Source: Intel SDM volume 2, 2.7 (EVEX prefix).
+  [[nodiscard]] bool uses_avx512() const;
 
   [[nodiscard]] const ElfEdits& edits() const noexcept { return edits_; }
   /// The whole file, edited.
@@ -71,6 +79,16 @@ class ElfImage {
   void bind(std::size_t symbol, std::uintptr_t address);
   void clear_executable_stack();
 
+  /// Offset and length in the file.
+  struct Extent {
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+  };
+  struct Needed {
+    std::size_t entry = 0;   ///< File offset of the dynamic entry.
+    std::uint64_t name = 0;  ///< Offset into the strings.
+  };
+
   std::vector<std::byte> bytes_;
   std::size_t loaded_end_ = 0;
   std::uint64_t first_address_ = 0;
@@ -81,8 +99,10 @@ class ElfImage {
   std::size_t string_bytes_ = 0;
   std::size_t symbols_ = 0;  ///< File offset.
   std::size_t symbol_count_ = 0;
-  std::size_t flags_1_ = 0;            ///< File offset of DT_FLAGS_1's value; 0 if there is none.
-  std::vector<std::uint64_t> needed_;  ///< Offsets into the strings.
+  std::size_t flags_1_ = 0;  ///< File offset of DT_FLAGS_1's value; 0 if there is none.
+  std::vector<Needed> needed_;
+  std::vector<std::size_t> versions_;  ///< File offsets of the flags of needed versions.
+  std::vector<Extent> code_;           ///< Executable segments.
   ElfEdits edits_;
 };
 

@@ -39,6 +39,14 @@ std::uintptr_t sleef_function(std::string_view name) {
   return library == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(dlsym(library, std::string{name}.c_str()));
 }
 
+/// What compilers make of strtol since glibc 2.38; the difference (binary numbers) plays no part in a library that was
+/// compiled against the older names just as well. 0 where glibc has them itself.
+std::uintptr_t newer_glibc_function(std::string_view name) {
+  if (!name.starts_with("__isoc23_strto") || dlsym(RTLD_DEFAULT, std::string{name}.c_str()) != nullptr) return 0;
+  constexpr std::string_view kPrefix = "__isoc23_";
+  return reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, std::string{name.substr(kPrefix.size())}.c_str()));
+}
+
 std::string joined(const std::vector<std::string_view>& names) {
   std::string text;
   for (const std::string_view name : names) {
@@ -48,11 +56,20 @@ std::string joined(const std::vector<std::string_view>& names) {
   return text;
 }
 
-/// Only the runtime that runs the shims can supply these, so there is no need to ask the loader.
+/// Of the CUDA runtime ("cudaMalloc"), its driver ("cuLaunchKernel"), or a library of CUDA ("cublasCreate_v2").
+bool is_cuda_function(std::string_view name) {
+  constexpr std::string_view kLibraries[] = {"cuda", "cublas", "cudnn", "curand", "cufft", "cusparse", "cusolver"};
+  if (std::ranges::any_of(kLibraries, [&](std::string_view prefix) { return name.starts_with(prefix); })) return true;
+  return name.size() > 2 && name.starts_with("cu") && std::isupper(static_cast<unsigned char>(name[2])) != 0;
+}
+
+/// Only the runtime that runs the shims can supply these, so there is no need to ask the loader. CUDA is not looked
+/// for elsewhere: a function that Tandem does not know might use the legacy stream or wait for the device.
 Status check_imports(const ElfImage& image) {
   std::vector<std::string_view> missing = image.missing_imports();
-  std::erase_if(missing,
-                [](std::string_view name) { return !name.starts_with("aoti_") && !name.starts_with("Sleef_"); });
+  std::erase_if(missing, [](std::string_view name) {
+    return !name.starts_with("aoti_") && !name.starts_with("Sleef_") && !is_cuda_function(name);
+  });
   if (missing.empty()) return {};
   const bool sleef = std::ranges::any_of(missing, [](std::string_view name) { return name.starts_with("Sleef_"); });
   return Error{ErrorCode::IncompatibleDelegate,
@@ -134,7 +151,16 @@ Result<void*> load(const ElfImage& image, LoadVia via) {
   return Error{ErrorCode::IncompatibleDelegate, std::move(what)}.with_native(Origin::DynamicLoader, 0, message);
 }
 
+bool has_avx512() noexcept { return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0; }
+
 }  // namespace
+
+Status check_processor(const ElfImage& image, bool has_avx512) {
+  if (has_avx512 || !image.uses_avx512()) return {};
+  return Error{ErrorCode::IncompatibleDelegate,
+               "the delegate was compiled for a processor with AVX-512, which this one lacks; export it for this "
+               "processor"};
+}
 
 Result<std::unique_ptr<Library>> Library::open(std::span<const std::byte> bytes, std::string_view key,
                                                const ShimTable& table, LoadVia via) {
@@ -147,10 +173,15 @@ Result<std::unique_ptr<Library>> Library::open(std::span<const std::byte> bytes,
   if (!image.ok()) return std::move(image).error().with_site(site());
   image->supply([&](std::string_view name) {
     const std::uintptr_t address = table.find(name);
-    return address == 0 && name.starts_with("Sleef_") ? sleef_function(name) : address;
+    if (address != 0) return address;
+    return name.starts_with("Sleef_") ? sleef_function(name) : newer_glibc_function(name);
   });
   image->isolate();
+  image->weaken_versions();
   if (Status imports = check_imports(*image); !imports.ok()) return std::move(imports).error().with_site(site());
+  // Every function of it is supplied by now, so a machine without a driver can load the library, if not run it.
+  image->drop_needed("libcuda.so.1");
+  if (Status fits = check_processor(*image, has_avx512()); !fits.ok()) return std::move(fits).error().with_site(site());
 
   std::unique_ptr<Library> library;
   {

@@ -30,8 +30,9 @@ class Library {
  public:
   /// Loads `bytes`; `key` is the name for messages.
   ///
-  /// Errors: InvalidProgram, not a well-formed library; IncompatibleDelegate, it is for another processor, imports
-  ///   functions that nobody supplies (all are listed), or the dynamic loader refuses it (its text is kept);
+  /// Errors: InvalidProgram, not a well-formed library; IncompatibleDelegate, it is for another processor (AVX-512
+  ///   included), imports functions that nobody supplies (all are listed), or the dynamic loader refuses it (its text
+  ///   is kept);
   ///   AccessFailed, neither memory nor a file can be had for it.
   [[nodiscard]] static Result<std::unique_ptr<Library>> open(std::span<const std::byte> bytes, std::string_view key,
                                                              const ShimTable& table, LoadVia via = LoadVia::Automatic);
@@ -50,6 +51,12 @@ class Library {
   std::uintptr_t end_;
   AotiSymbols symbols_{};
 };
+
+class ElfImage;
+
+/// Errors: IncompatibleDelegate, the library's code has AVX-512 in it and the processor has not. Its constructors would
+/// end the process already.
+[[nodiscard]] Status check_processor(const ElfImage& image, bool has_avx512);
 
 /// The library of these bytes, shared with everybody in the process who has the same bytes open with the same table.
 ///

@@ -171,6 +171,16 @@ Status RunMemory::finish(std::span<const Output> outputs) {
   return {};
 }
 
+Status RunMemory::reserve() {
+  if (!recorded()) return {};
+  for (Slot& slot : slots()) {
+    if (slot.place != Place::Own || own_memory(slot) != nullptr) continue;
+    return Error{ErrorCode::OutOfMemory, "memory for a result"}.with_expected(
+        std::to_string(slot.storage.bytes) + " bytes", "none left");
+  }
+  return {};
+}
+
 /// A result that lies in memory which the next step overwrites (scratch, or another output's place) gets its own.
 Status RunMemory::rescue(AtenTensor& handle) {
   repeats_ = false;

@@ -57,6 +57,8 @@ class RunMemory {
   /// Ends a run that went well: makes the record if there was none, and moves results out of memory that is reused.
   /// Errors: BackendFailed, the library kept planned memory; OutOfMemory.
   [[nodiscard]] Status finish(std::span<const Output> outputs);
+  /// Allocates what the selected record keeps between runs, so that no run does. Errors: OutOfMemory.
+  [[nodiscard]] Status reserve();
   /// Ends a run that failed; what it recorded is forgotten.
   void abandon() noexcept;
 

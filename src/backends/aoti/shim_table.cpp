@@ -19,8 +19,8 @@ const ShimTable& shim_table_host() {
     add_metadata_shims(shims);
     add_handle_shims(shims);
     add_runtime_shims(shims);
-    add_host_memory_shims(shims);
-    add_host_scalar_shims(shims);
+    add_memory_shims(shims);
+    add_scalar_shims(shims);
     add_host_matrix_shims(shims);
     return new ShimTable{std::move(shims)};  // never destroyed: loaded libraries point into it
   }();

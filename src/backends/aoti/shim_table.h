@@ -37,8 +37,8 @@ void add_constant_shims(std::vector<Shim>& shims);
 void add_metadata_shims(std::vector<Shim>& shims);
 void add_handle_shims(std::vector<Shim>& shims);
 void add_runtime_shims(std::vector<Shim>& shims);
-void add_host_memory_shims(std::vector<Shim>& shims);
-void add_host_scalar_shims(std::vector<Shim>& shims);
+void add_memory_shims(std::vector<Shim>& shims);
+void add_scalar_shims(std::vector<Shim>& shims);
 void add_host_matrix_shims(std::vector<Shim>& shims);
 
 /// The address of a shim for its table.

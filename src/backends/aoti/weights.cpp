@@ -2,10 +2,8 @@
 
 #include "backends/aoti/geometry.h"
 #include "base/checked.h"
-#include "base/host_memory.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
@@ -14,28 +12,25 @@
 namespace tandem::aoti {
 namespace {
 
-/// Compiled host code assumes no more of a tensor.
-constexpr std::size_t kConstantAlignment = 16;
-/// Constants in a host library's blob are padded to this.
+/// Where a library has constants on the host, all in its blob are padded to this.
 constexpr std::size_t kBlobAlignment = 64;
-
-constexpr const char* kDevice = "cpu";
-
-Result<HostBytes> copy_bytes(const std::byte* from, std::size_t bytes) {
-  TANDEM_TRY(void* data, base::allocate_host(bytes));
-  if (bytes != 0) std::memcpy(data, from, bytes);
-  return HostBytes{static_cast<std::byte*>(data), base::free_host};
-}
 
 std::string bytes_text(std::size_t bytes) { return std::to_string(bytes) + " bytes"; }
 
 }  // namespace
 
+Status ReadyContainer::reset() const {
+  for (const StateBytes& buffer : state) {
+    TANDEM_CHECK_OK(buffer.device->duplicate(buffer.data.get(), buffer.initial, buffer.bytes));
+  }
+  return {};
+}
+
 Result<std::unique_ptr<const Weights>> Weights::load(std::shared_ptr<const Library> library, const Payload& payload,
-                                                     const NamedData& named_data) {
-  TANDEM_TRY(const auto probe, Container::create(library, kDevice));
+                                                     const NamedData& named_data, AotiDevice& device) {
+  TANDEM_TRY(const auto probe, Container::create(library, device));
   TANDEM_TRY(std::vector<ConstantInfo> constants, probe->constants());
-  std::unique_ptr<Weights> weights{new Weights{std::move(library)}};
+  std::unique_ptr<Weights> weights{new Weights{std::move(library), device}};
   weights->has_folded_ = std::erase_if(constants, [](const ConstantInfo& info) { return info.folded; }) != 0;
   weights->has_state_ =
       std::ranges::any_of(constants, [](const ConstantInfo& info) { return info.kind == ConstantKind::Buffer; });
@@ -66,7 +61,7 @@ Status Weights::load_blob(std::span<const std::byte> blob, std::span<const Const
         .with_expected(bytes_text(expected), bytes_text(blob.size()));
   }
   blob_ = blob;
-  TANDEM_TRY(holder_, Container::create(library_, kDevice));
+  TANDEM_TRY(holder_, Container::create(library_, device_));
   if (!holder_->can_bind()) {  // then every container loads the blob itself
     holder_.reset();
     return {};
@@ -76,16 +71,13 @@ Status Weights::load_blob(std::span<const std::byte> blob, std::span<const Const
     return Error{ErrorCode::IncompatibleDelegate, "the library made another number of constants than it lists"}
         .with_expected(std::to_string(constants.size()), std::to_string(handles.size()));
   }
-  std::size_t offset = 0;
   for (std::size_t i = 0; i < constants.size(); ++i) {
-    Constant constant{constants[i], *handles[i], blob.data() + offset, handles[i]->base, constants[i].bytes};
+    Constant constant{constants[i], *handles[i], handles[i]->base, constants[i].bytes};
     if (handles[i]->storage_bytes > constant.bytes) {
       return Error{ErrorCode::IncompatibleDelegate, "a constant reaches beyond its bytes"}
           .with_key(constant.info.name)
           .with_expected("at most " + bytes_text(constant.bytes), bytes_text(handles[i]->storage_bytes));
     }
-    if (constant.info.kind == ConstantKind::Buffer) constant.shared = nullptr;
-    offset += constant.bytes;
     constants_.push_back(std::move(constant));
   }
   return {};
@@ -110,10 +102,11 @@ Status Weights::load_entries(std::span<const ConstantEntry> entries, std::span<c
 
 Result<Weights::Constant> Weights::make_constant(const ConstantInfo& info, const ConstantEntry& entry,
                                                  const NamedData& named_data) {
-  if (entry.device_type != kAtenCpu) {
+  const bool on_host = entry.device_type == kAtenCpu;
+  if (!on_host && entry.device_type != device_.aten_type()) {
     return Error{ErrorCode::IncompatibleDelegate, "the constant belongs on another device"}
         .with_key(entry.fqn)
-        .with_expected(std::to_string(kAtenCpu), std::to_string(entry.device_type));
+        .with_expected(std::to_string(device_.aten_type()), std::to_string(entry.device_type));
   }
   if (info.dtype >= 0 && info.dtype != static_cast<std::int32_t>(entry.dtype)) {
     return Error{ErrorCode::InvalidProgram, "the constant has another dtype than the library wants"}
@@ -133,27 +126,24 @@ Result<Weights::Constant> Weights::make_constant(const ConstantInfo& info, const
   }
   Constant constant;
   constant.info = info;
-  constant.initial = bytes.data();
   constant.bytes = bytes.size();
   constant.prototype.dtype = entry.dtype;
+  constant.prototype.device_type = entry.device_type;
+  constant.prototype.device_index = on_host ? -1 : device_.aten_index();
   constant.prototype.offset = entry.storage_offset;
   const char* why = set_geometry(
       constant.prototype, {static_cast<std::int64_t>(entry.sizes.size()), entry.sizes.data(), entry.strides.data()});
   if (why != nullptr) return Error{ErrorCode::InvalidProgram, why}.with_key(entry.fqn);
-  if (info.kind == ConstantKind::Buffer) return constant;
-  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % kConstantAlignment == 0) {
-    constant.shared = const_cast<std::byte*>(bytes.data());  // the ABI knows no const; parameters are read
-    return constant;
-  }
-  TANDEM_TRY(HostBytes copy, copy_bytes(bytes.data(), bytes.size()));
-  constant.shared = copy.get();
-  copies_.push_back(std::move(copy));
+  TANDEM_TRY(std::shared_ptr<std::byte> placed, (on_host ? *host_device() : device_).place(bytes));
+  constant.initial = placed.get();
+  placed_.push_back(std::move(placed));
   return constant;
 }
 
 Result<ReadyContainer> Weights::make_container() const {
   ReadyContainer ready;
-  TANDEM_TRY(ready.container, Container::create(library_, kDevice));
+  TANDEM_TRY(ready.container, Container::create(library_, device_));
+  ready.device = ready.container->device();
   if (!constants_.empty()) {
     TANDEM_CHECK_OK(bind(ready));
   } else if (!blob_.empty()) {
@@ -171,20 +161,24 @@ Status Weights::bind(ReadyContainer& ready) const {
     return Error{ErrorCode::IncompatibleDelegate, "the library can't be given its constants one by one"};
   }
   std::map<const std::byte*, std::byte*> state;  // constants of one storage share the copy
+  AotiDevice& device = *ready.device;
   std::vector<ConstantPair> pairs;
   for (const Constant& constant : constants_) {
-    std::byte* data = constant.shared;
+    std::byte* data = constant.initial;
     if (constant.info.kind == ConstantKind::Buffer && constant.bytes != 0) {
       std::byte*& copy = state[constant.initial];
       if (copy == nullptr) {
-        TANDEM_TRY(HostBytes memory, copy_bytes(constant.initial, constant.bytes));
+        AotiDevice& where = constant.prototype.device_type == kAtenCpu ? *host_device() : device;
+        TANDEM_TRY(DeviceBytes memory, allocate(where, constant.bytes));
         copy = memory.get();
-        ready.state.push_back(std::move(memory));
+        ready.state.push_back({std::move(memory), &where, constant.initial, constant.bytes});
       }
       data = copy;
     }
     AtenTensor& handle = ready.container->state().handles.take();  // swept with the container, which refers to it
     handle.dtype = constant.prototype.dtype;
+    handle.device_type = constant.prototype.device_type;
+    handle.device_index = constant.prototype.device_index;
     handle.offset = constant.prototype.offset;
     handle.rank = constant.prototype.rank;
     std::ranges::copy(constant.prototype.sizes, handle.sizes);
@@ -194,6 +188,7 @@ Status Weights::bind(ReadyContainer& ready) const {
     handle.storage_bytes = constant.bytes;
     pairs.push_back({constant.info.name.c_str(), &handle});
   }
+  TANDEM_CHECK_OK(ready.reset());
   return ready.container->bind(pairs);
 }
 

@@ -19,6 +19,13 @@
 // leave the library as exceptions.
 //
 // AOTI_MODEL_OLD, defined before the include, leaves out what libraries of torch 2.5 lack.
+//
+// AOTI_MODEL_CUDA makes a library for CUDA: tensors and constants are on device 0, memory comes from cudaMalloc, and
+// what touches it are kernels (fake_kernel.h), loaded by their first launch:
+//
+//   void add_one(void** args);
+//   aoti_model::Model aoti_model::model() {
+//     return {.run = [](Call& call) { call.launch("add_one", {...}); }, .kernels = {{"add_one", add_one}}};
 
 #include <array>
 #include <cstddef>
@@ -33,7 +40,29 @@
 #include <utility>
 #include <vector>
 
+#ifdef AOTI_MODEL_CUDA
+#include "support/aoti_library/fake_kernel.h"
+#endif
+
 struct AtenTensorOpaque;
+
+#ifdef AOTI_MODEL_CUDA
+extern "C" {
+int cudaMalloc(void**, std::size_t);
+int cudaFree(void*);
+int cudaMemcpy(void*, const void*, std::size_t, int);
+int cudaEventCreate(void**);
+int cudaEventRecord(void*, void*);
+int cudaEventDestroy(void*);
+int cudaGetDevice(int*);
+const char* cudaGetErrorString(int);
+int cuModuleLoadData(void**, const void*);
+int cuModuleGetFunction(void**, void*, const char*);
+int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
+std::int32_t aoti_torch_create_cuda_stream_guard(void*, std::int32_t, void**);
+std::int32_t aoti_torch_delete_cuda_stream_guard(void*);
+}
+#endif
 
 extern "C" {
 std::int32_t aoti_torch_get_data_ptr(AtenTensorOpaque*, void**);
@@ -62,6 +91,14 @@ using Extents = std::initializer_list<std::int64_t>;
 inline constexpr std::int32_t kFloat = 6;
 inline constexpr std::int32_t kLong = 4;
 inline constexpr std::size_t kMax = 16;  ///< Inputs, outputs, constants and dimensions.
+
+#ifdef AOTI_MODEL_CUDA
+inline constexpr std::int32_t kDeviceType = 1;
+inline constexpr std::int32_t kDeviceIndex = 0;
+#else
+inline constexpr std::int32_t kDeviceType = 0;
+inline constexpr std::int32_t kDeviceIndex = -1;
+#endif
 
 inline void require(std::int32_t status, const char* what) {
   if (status != 0) throw std::runtime_error{std::string{what} + " API call failed"};
@@ -117,13 +154,46 @@ struct Constant {
   bool folded = false;
 
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return (static_cast<std::size_t>(count) * sizeof(float) + 63) / 64 * 64;  // as in a host library's blob
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
+    return kDeviceType == 0 ? (bytes + 63) / 64 * 64 : bytes;  // as in the blobs of real libraries
   }
 };
+
+#ifdef AOTI_MODEL_CUDA
+/// The kernels of a container.
+class Kernels {
+ public:
+  explicit Kernels(const fake_kernel::Kernel* image) noexcept : image_{image} {}
+  void launch(const char* name, void* stream, std::initializer_list<void*> args) {
+    void* function = nullptr;
+    if (module_ == nullptr) require(cuModuleLoadData(&module_, image_), "cuModuleLoadData");
+    require(cuModuleGetFunction(&function, module_, name), "cuModuleGetFunction");
+    std::array<void*, kMax> values{};
+    std::array<void*, kMax> pointers{};
+    std::size_t count = 0;
+    for (void* arg : args) {
+      values[count] = arg;
+      pointers[count] = &values[count];
+      ++count;
+    }
+    require(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, pointers.data(), nullptr), "cuLaunchKernel");
+  }
+
+ private:
+  const fake_kernel::Kernel* image_;
+  void* module_ = nullptr;  // never unloaded, as in real libraries
+};
+#endif
 
 /// One run.
 class Call {
  public:
+#ifdef AOTI_MODEL_CUDA
+  /// Arguments are addresses in device memory.
+  void launch(const char* name, std::initializer_list<void*> args) const { kernels->launch(name, stream, args); }
+  Kernels* kernels = nullptr;
+  void* stream = nullptr;
+#endif
   Call(Handle* inputs, std::size_t input_count, Handle* outputs, float* const* constants) noexcept
       : outputs_{outputs}, constants_{constants} {
     for (std::size_t i = 0; i < input_count; ++i) inputs_[i] = Tensor{std::exchange(inputs[i], nullptr)};
@@ -137,17 +207,17 @@ class Call {
 
   [[nodiscard]] static Tensor empty(std::int32_t dtype, Extents sizes, Extents strides) {
     Handle out = nullptr;
-    require(aoti_torch_empty_strided(static_cast<std::int64_t>(sizes.size()), sizes.begin(), strides.begin(), dtype, 0,
-                                     -1, &out),
+    require(aoti_torch_empty_strided(static_cast<std::int64_t>(sizes.size()), sizes.begin(), strides.begin(), dtype,
+                                     kDeviceType, kDeviceIndex, &out),
             "empty_strided");
     return Tensor{out};
   }
   /// Contiguous.
   [[nodiscard]] static Tensor empty(std::int32_t dtype, Extents sizes) {
     Handle out = nullptr;
-    require(
-        aoti_torch_empty_strided(static_cast<std::int64_t>(sizes.size()), sizes.begin(), nullptr, dtype, 0, -1, &out),
-        "empty_strided");
+    require(aoti_torch_empty_strided(static_cast<std::int64_t>(sizes.size()), sizes.begin(), nullptr, dtype,
+                                     kDeviceType, kDeviceIndex, &out),
+            "empty_strided");
     return Tensor{out};
   }
 
@@ -163,16 +233,54 @@ struct Model {
   void (*run)(Call&) = nullptr;
   std::vector<Constant> constants{};
   void (*fold)(float* const* constants) = nullptr;  ///< Computes the folded constants in place.
+#ifdef AOTI_MODEL_CUDA
+  const fake_kernel::Kernel* kernels = nullptr;
+#endif
 };
 
 /// The library's own.
 Model model();
 
+/// Memory of one constant that the container owns.
+class Block {
+ public:
+  explicit Block(std::size_t bytes) {
+#ifdef AOTI_MODEL_CUDA
+    require(cudaMalloc(&data_, bytes), "cudaMalloc");
+#else
+    data_ = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+#endif
+  }
+  Block(Block&& other) noexcept : data_{std::exchange(other.data_, nullptr)} {}
+  Block& operator=(Block&&) = delete;
+  ~Block() {
+#ifdef AOTI_MODEL_CUDA
+    if (data_ != nullptr) cudaFree(data_);
+#else
+    std::free(data_);
+#endif
+  }
+  void fill(const std::uint8_t* from, std::size_t bytes) {
+#ifdef AOTI_MODEL_CUDA
+    require(cudaMemcpy(data_, from, bytes, 1), "cudaMemcpy");
+#else
+    std::memcpy(data_, from, bytes);
+#endif
+  }
+  [[nodiscard]] float* data() const noexcept { return static_cast<float*>(data_); }
+
+ private:
+  void* data_ = nullptr;
+};
+
 struct Container {
   Model description = model();
-  std::vector<std::vector<float>> memory{};  ///< Of constants that the container owns.
-  std::vector<Handle> handles{};             ///< One per constant; borrowed or owned.
+  std::vector<Block> memory{};    ///< Of constants that the container owns.
+  std::vector<Handle> handles{};  ///< One per constant; borrowed or owned.
   std::array<float*, kMax> constants{};
+#ifdef AOTI_MODEL_CUDA
+  Kernels kernels{description.kernels};
+#endif
 
   Container() : handles(description.constants.size()) {}
   ~Container() {
@@ -211,14 +319,23 @@ std::int32_t guarded(Body&& body) noexcept {
 inline Container& self(void* container) { return *static_cast<Container*>(container); }
 
 inline std::int32_t run(void* container, Handle* inputs, std::size_t input_count, Handle* outputs,
-                        std::size_t output_count) {
+                        std::size_t output_count, [[maybe_unused]] void* stream) {
   Container& c = self(container);
   if (input_count != c.description.inputs || output_count != c.description.outputs) {
     throw std::runtime_error{"wrong number of inputs or outputs"};
   }
   return guarded([&] {
     Call call{inputs, input_count, outputs, c.constants.data()};
+#ifdef AOTI_MODEL_CUDA
+    void* guard = nullptr;
+    require(aoti_torch_create_cuda_stream_guard(stream, kDeviceIndex, &guard), "create_cuda_stream_guard");
+    call.kernels = &c.kernels;
+    call.stream = stream;
     c.description.run(call);
+    require(aoti_torch_delete_cuda_stream_guard(guard), "delete_cuda_stream_guard");
+#else
+    c.description.run(call);
+#endif
   });
 }
 
@@ -228,7 +345,14 @@ inline std::int32_t run(void* container, Handle* inputs, std::size_t input_count
 #define AOTI_CONTAINER(name) AOTI_MODEL_EXPORT AOTInductorModelContainer##name
 
 AOTI_CONTAINER(CreateWithDevice)(void** out, std::size_t, const char*, const char*) {
-  return aoti_model::guarded([&] { *out = new aoti_model::Container; });
+  return aoti_model::guarded([&] {
+#ifdef AOTI_MODEL_CUDA
+    int device = -1;
+    aoti_model::require(cudaGetDevice(&device), "cudaGetDevice");
+    if (device != aoti_model::kDeviceIndex) throw std::runtime_error{"another device is current"};
+#endif
+    *out = new aoti_model::Container;
+  });
 }
 AOTI_CONTAINER(Delete)(void* container) {
   return aoti_model::guarded([&] { delete &aoti_model::self(container); });
@@ -270,22 +394,28 @@ AOTI_MODEL_EXPORT AOTInductorModelUpdateConstantsFromBlob(void* container, const
     auto& c = aoti_model::self(container);
     for (std::size_t i = 0; i < c.description.constants.size(); ++i) {
       const aoti_model::Constant& constant = c.description.constants[i];
-      auto& memory = c.memory.emplace_back(constant.bytes() / sizeof(float));
+      auto& memory = c.memory.emplace_back(constant.bytes());
       c.constants[i] = memory.data();
       if (constant.folded) continue;
-      std::memcpy(memory.data(), blob, constant.bytes());
+      memory.fill(blob, constant.bytes());
       blob += constant.bytes();
       const std::int64_t stride = 1;
-      aoti_model::require(
-          aoti_torch_create_tensor_from_blob_v2(memory.data(), 1, &constant.count, &stride, 0, aoti_model::kFloat, 0,
-                                                -1, &c.handles[i], 0, nullptr, 0),
-          "create_tensor_from_blob_v2");
+      aoti_model::require(aoti_torch_create_tensor_from_blob_v2(memory.data(), 1, &constant.count, &stride, 0,
+                                                                aoti_model::kFloat, aoti_model::kDeviceType,
+                                                                aoti_model::kDeviceIndex, &c.handles[i], 0, nullptr, 0),
+                          "create_tensor_from_blob_v2");
     }
   });
 }
 
-AOTI_CONTAINER(RunConstantFolding)(void* container, bool, void*, void*) {
+AOTI_CONTAINER(RunConstantFolding)(void* container, bool, [[maybe_unused]] void* stream, void*) {
   return aoti_model::guarded([&] {
+#ifdef AOTI_MODEL_CUDA
+    void* done = nullptr;
+    aoti_model::require(cudaEventCreate(&done), "cudaEventCreate");
+    aoti_model::require(cudaEventRecord(done, stream), "cudaEventRecord");
+    aoti_model::require(cudaEventDestroy(done), "cudaEventDestroy");
+#endif
     auto& c = aoti_model::self(container);
     for (std::size_t i = 0; i < c.description.constants.size(); ++i) {
       if (!c.description.constants[i].folded || c.handles[i] != nullptr) continue;
@@ -302,16 +432,16 @@ AOTI_CONTAINER(RunConstantFolding)(void* container, bool, void*, void*) {
 
 AOTI_CONTAINER(Run)
 (void* container, aoti_model::Handle* inputs, std::size_t input_count, aoti_model::Handle* outputs,
- std::size_t output_count, void*, void*) {
-  return aoti_model::run(container, inputs, input_count, outputs, output_count);
+ std::size_t output_count, void* stream, void*) {
+  return aoti_model::run(container, inputs, input_count, outputs, output_count, stream);
 }
 
 #else
 
 AOTI_CONTAINER(RunSingleThreaded)
 (void* container, aoti_model::Handle* inputs, std::size_t input_count, aoti_model::Handle* outputs,
- std::size_t output_count, void*, void*) {
-  return aoti_model::run(container, inputs, input_count, outputs, output_count);
+ std::size_t output_count, void* stream, void*) {
+  return aoti_model::run(container, inputs, input_count, outputs, output_count, stream);
 }
 
 AOTI_CONTAINER(UpdateUserManagedConstantBufferPairs)

@@ -326,7 +326,7 @@ TEST(AotiContext, WrongNumberOfArgumentsIsRefusedInACall) {
 TEST(Container, ExceptionThatLeavesTheLibraryIsAnError) {
   auto opened = Library::open(library_bytes("scaled"), "scaled", shim_table_host());
   ASSERT_TRUE(opened.ok());
-  const auto container = Container::create(std::shared_ptr<const Library>{std::move(*opened)}, "cpu");
+  const auto container = Container::create(std::shared_ptr<const Library>{std::move(*opened)}, *host_device());
   ASSERT_TRUE(container.ok());
   const CallScope scope{(*container)->state()};
   const Status status = (*container)->run({}, {}, nullptr);

@@ -92,7 +92,7 @@ TEST_P(UnloadTest, ClosingUnmapsThoughAThreadThatCalledItLives) {
   std::latch checked{1};
   std::thread thread{[&] {
     {
-      const auto container = Container::create(std::exchange(library, nullptr), "cpu");
+      const auto container = Container::create(std::exchange(library, nullptr), *host_device());
       EXPECT_TRUE(container.ok());
     }
     called.count_down();
@@ -121,7 +121,7 @@ TEST(Library, ReusedDescriptorNumberOpensTheNewBytes) {
   const auto first = open_built("scaled");  // its descriptor is free again, the next one gets the number
   auto second = open_built("results");
   ASSERT_TRUE(first.ok() && second.ok());
-  const auto container = Container::create(std::shared_ptr<const Library>{std::move(*second)}, "cpu");
+  const auto container = Container::create(std::shared_ptr<const Library>{std::move(*second)}, *host_device());
   ASSERT_TRUE(container.ok());
   EXPECT_EQ((*container)->output_count(), 6U);
 }
@@ -230,7 +230,7 @@ TEST(Library, ShimsOfOthersInTheProcessPlayNoPart) {
             shim_table_host().find("aoti_torch_empty_strided"));
   auto opened = open_built("initialiser");  // calls shims while it is loaded
   ASSERT_TRUE(opened.ok());
-  const auto container = Container::create(std::shared_ptr<const Library>{std::move(*opened)}, "cpu");
+  const auto container = Container::create(std::shared_ptr<const Library>{std::move(*opened)}, *host_device());
   ASSERT_TRUE(container.ok());
   const CallScope scope{(*container)->state()};
   AtenTensor* out = nullptr;
@@ -247,7 +247,7 @@ TEST(Library, ManyCyclesLeaveDescriptorsAndMappingsAsTheyWere) {
     {
       auto opened = Library::open(bytes, "mlp_stock", shim_table_host());
       ASSERT_TRUE(opened.ok());
-      EXPECT_TRUE(Container::create(std::shared_ptr<const Library>{std::move(*opened)}, "cpu").ok());
+      EXPECT_TRUE(Container::create(std::shared_ptr<const Library>{std::move(*opened)}, *host_device()).ok());
     }
     EXPECT_THAT(mappings(kMapped), IsEmpty());
     if (i == 9) {

@@ -5,9 +5,18 @@
 #include "backends/aoti/shim_table.h"
 
 #include <cstring>
+#include <span>
 
 namespace tandem::aoti {
 namespace {
+
+/// The bytes of a tensor's only element: `data`, brought to `here` first if it is on a device.
+const std::byte* element_bytes(const AtenTensor& tensor, std::span<std::byte> here) noexcept {
+  if (tensor.device_type == kAtenCpu) return tensor.data();
+  return current_device().read(here.data(), tensor.data(), item_bytes(tensor.dtype)) ? here.data() : nullptr;
+}
+
+constexpr std::size_t kWidestElement = 16;
 
 /// The only element of a tensor, converted from the dtype that it really has: generated code reads bool tensors
 /// through item_int64.
@@ -17,7 +26,10 @@ std::int32_t item(AtenTensor* self, T* out) noexcept {
   if (!is_live(self)) return refuse_handle(kShim);
   if (out == nullptr) return refuse_null(kShim);
   if (self->numel() != 1 || self->data() == nullptr) return refuse(kShim, "the tensor has not exactly one element");
-  return read_element(self->dtype, self->data(), *out) ? kShimOk : refuse(kShim, "dtype is no real number");
+  alignas(kWidestElement) std::byte here[kWidestElement];
+  const std::byte* data = element_bytes(*self, here);
+  if (data == nullptr) return refuse(kShim, "the element could not be read from the device");
+  return read_element(self->dtype, data, *out) ? kShimOk : refuse(kShim, "dtype is no real number");
 }
 
 /// Reduced floats leave as their bits.
@@ -39,11 +51,14 @@ std::int32_t item_complex64(AtenTensor* self, ComplexNumber<float>* out) noexcep
     return item(self, &out->real);
   }
   if (self->numel() != 1 || self->data() == nullptr) return refuse(kShim, "the tensor has not exactly one element");
-  std::memcpy(out, self->data(), sizeof *out);
+  alignas(kWidestElement) std::byte here[kWidestElement];
+  const std::byte* data = element_bytes(*self, here);
+  if (data == nullptr) return refuse(kShim, "the element could not be read from the device");
+  std::memcpy(out, data, sizeof *out);
   return kShimOk;
 }
 
-/// A 0-d tensor of its own memory.
+/// A 0-d tensor of its own memory, on the host.
 template <ScalarType kType, class T>
 std::int32_t scalar_to_tensor(T value, AtenTensor** out) noexcept {
   constexpr const char* kShim = "scalar_to_tensor";
@@ -52,8 +67,8 @@ std::int32_t scalar_to_tensor(T value, AtenTensor** out) noexcept {
     AtenTensor& handle = take_handle();
     handle.dtype = kType;
     CallState* call = current_call();
-    handle.storage = call != nullptr && call->run != nullptr ? call->run->allocate(sizeof value, kType)
-                                                             : make_storage(host_memory(), sizeof value);
+    const bool planned = call != nullptr && call->run != nullptr && call->device->runs_on_host();
+    handle.storage = planned ? call->run->allocate(sizeof value, kType) : make_storage(*host_device(), sizeof value);
     if (handle.storage == nullptr) {
       delete_handle(handle);
       return refuse(kShim, "out of memory");
@@ -69,7 +84,7 @@ std::int32_t scalar_to_tensor(T value, AtenTensor** out) noexcept {
 
 }  // namespace
 
-void add_host_scalar_shims(std::vector<Shim>& shims) {
+void add_scalar_shims(std::vector<Shim>& shims) {
   using enum ScalarType;
   shims.insert(
       shims.end(),

@@ -1,3 +1,4 @@
+#include "backends/aoti/aoti_device.h"
 #include "backends/aoti/copy_elements.h"
 #include "backends/aoti/geometry.h"
 #include "backends/aoti/run_memory.h"
@@ -6,19 +7,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string>
 
 namespace tandem::aoti {
 namespace {
 
-/// New memory for a handle whose geometry and dtype are set: the run's plan if one is under way.
+/// New memory for a handle whose geometry, dtype and device are set: the run's plan if one is under way. What a
+/// device's library keeps on the host is from the heap.
 const char* allocate(AtenTensor& handle) noexcept {
   const auto bytes = reach_bytes(handle);
   if (!bytes) return "size overflows";
   CallState* call = current_call();
-  handle.storage = call != nullptr && call->run != nullptr ? call->run->allocate(*bytes, handle.dtype)
-                                                           : make_storage(host_memory(), *bytes);
+  AotiDevice& device = current_device();
+  if (handle.device_type != device.aten_type()) {
+    handle.storage = make_storage(*host_device(), *bytes);
+  } else {
+    handle.storage = call != nullptr && call->run != nullptr ? call->run->allocate(*bytes, handle.dtype)
+                                                             : make_storage(device, *bytes);
+  }
   if (handle.storage == nullptr) return "out of memory";
   handle.base = handle.storage->data;
   handle.storage_bytes = *bytes;
@@ -30,10 +36,14 @@ std::int32_t make_empty(const char* shim, const Geometry& geometry, std::int32_t
                         AtenTensor** out) noexcept {
   if (out == nullptr) return refuse_null(shim);
   if (!is_scalar_type(dtype) || item_bytes(static_cast<ScalarType>(dtype)) == 0) return refuse(shim, "no element type");
-  if (device_type != kAtenCpu) return refuse(shim, "the device is not the CPU");
+  const AotiDevice& device = current_device();
+  const bool on_device = device_type == device.aten_type();
+  if (!on_device && device_type != kAtenCpu) return refuse(shim, "the device is neither the delegate's nor the CPU");
   return guarded(shim, [&] {
     AtenTensor& handle = take_handle();
     handle.dtype = static_cast<ScalarType>(dtype);
+    handle.device_type = device_type;
+    handle.device_index = on_device ? device.aten_index() : -1;
     const char* why = set_geometry(handle, geometry);
     if (why == nullptr) why = allocate(handle);
     if (why != nullptr) {
@@ -51,20 +61,25 @@ std::int32_t empty_strided(std::int64_t rank, const std::int64_t* sizes, const s
   return make_empty("empty_strided", {rank, sizes, strides}, dtype, device_type, out);
 }
 
-/// Page-locking is the device backends' business; on the host, memory is memory.
+/// Pageable memory will do: whoever copies it stages it.
 std::int32_t empty_strided_pinned(std::int64_t rank, const std::int64_t* sizes, const std::int64_t* strides,
                                   std::int32_t dtype, std::int32_t device_type, std::int32_t /*device_index*/,
                                   AtenTensor** out) noexcept {
   return make_empty("empty_strided_pinned", {rank, sizes, strides}, dtype, device_type, out);
 }
 
+const char* copy_between(const AtenTensor& target, const AtenTensor& source) noexcept {
+  const bool on_host = target.device_type == kAtenCpu && source.device_type == kAtenCpu;
+  return on_host ? copy_elements(target, source) : current_device().copy_elements(target, source);
+}
+
 std::int32_t clone_with(const char* shim, const AtenTensor* self, const std::int64_t* strides,
                         AtenTensor** out) noexcept {
   AtenTensor* copy = nullptr;
-  const std::int32_t status =
-      make_empty(shim, {self->rank, self->sizes, strides}, static_cast<std::int32_t>(self->dtype), kAtenCpu, &copy);
+  const std::int32_t status = make_empty(shim, {self->rank, self->sizes, strides},
+                                         static_cast<std::int32_t>(self->dtype), self->device_type, &copy);
   if (status != kShimOk) return status;
-  if (const char* why = copy_elements(*copy, *self); why != nullptr) {
+  if (const char* why = copy_between(*copy, *self); why != nullptr) {
     delete_handle(*copy);
     return refuse(shim, why);
   }
@@ -87,7 +102,7 @@ std::int32_t clone_preserve_strides(AtenTensor* self, AtenTensor** out) noexcept
 
 std::int32_t copy_checked(const char* shim, const AtenTensor* target, const AtenTensor* source) noexcept {
   if (!is_live(target) || !is_live(source)) return refuse_handle(shim);
-  const char* why = copy_elements(*target, *source);
+  const char* why = copy_between(*target, *source);
   return why == nullptr ? kShimOk : refuse(shim, why);
 }
 std::int32_t copy_(AtenTensor* self, AtenTensor* source, std::int32_t /*non_blocking*/) noexcept {
@@ -99,12 +114,12 @@ std::int32_t tensor_copy_(AtenTensor* source, AtenTensor* target) noexcept {
 
 std::int32_t zero_(AtenTensor* self) noexcept {
   if (!is_live(self)) return refuse_handle("zero_");
+  AotiDevice& device = self->device_type == kAtenCpu ? *host_device() : current_device();
   if (self->is_dense()) {
-    if (const auto bytes = static_cast<std::size_t>(self->numel()) * item_bytes(self->dtype); bytes != 0) {
-      std::memset(self->data(), 0, bytes);
-    }
-    return kShimOk;
+    const auto bytes = static_cast<std::size_t>(self->numel()) * item_bytes(self->dtype);
+    return bytes == 0 || device.clear(self->data(), bytes) ? kShimOk : refuse("zero_", "the device refused");
   }
+  if (self->device_type != kAtenCpu) return refuse("zero_", "the tensor's elements do not fill its memory");
   alignas(16) std::byte zero[16]{};
   AtenTensor element{};
   element.dtype = self->dtype;
@@ -117,6 +132,7 @@ std::int32_t zero_(AtenTensor* self) noexcept {
 std::int32_t check_inf_and_nan(const char* name, AtenTensor* self) noexcept {
   constexpr const char* kShim = "check_inf_and_nan";
   if (!is_live(self)) return refuse_handle(kShim);
+  if (self->device_type != kAtenCpu) return kShimOk;  // looking would make every run wait
   return guarded(kShim, [&] {
     std::vector<double> numbers(static_cast<std::size_t>(self->numel()));
     AtenTensor copy{};
@@ -132,7 +148,7 @@ std::int32_t check_inf_and_nan(const char* name, AtenTensor* self) noexcept {
 
 }  // namespace
 
-void add_host_memory_shims(std::vector<Shim>& shims) {
+void add_memory_shims(std::vector<Shim>& shims) {
   shims.insert(shims.end(), {
                                 {"aoti_torch_empty_strided", address_of(empty_strided)},
                                 {"aoti_torch_empty_strided_pinned", address_of(empty_strided_pinned)},

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "backends/aoti/aoti_device.h"
+#include "backends/aoti/cuda_gpu.h"
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace tandem::aoti {
+
+/// A GPU as one container sees it.
+///
+/// Released memory is kept for the container's next allocations, and given back when this object ends: cudaFree waits
+/// for the whole device. All work of a container is in the order of its runs, so memory of one is free for the next.
+///
+/// Thread-safety: allocate() and release() from any thread, the rest as AotiDevice.
+class CudaAotiDevice final : public AotiDevice {
+ public:
+  explicit CudaAotiDevice(CudaGpu& gpu) noexcept : gpu_{gpu} {}
+  CudaAotiDevice(const CudaAotiDevice&) = delete;
+  CudaAotiDevice& operator=(const CudaAotiDevice&) = delete;
+  ~CudaAotiDevice() override;
+
+  std::byte* allocate(std::size_t bytes) noexcept override;
+  void release(std::byte* data) noexcept override;
+  bool copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept override;
+
+  const char* name() const noexcept override { return gpu_.name().c_str(); }
+  std::int32_t aten_type() const noexcept override;
+  std::int32_t aten_index() const noexcept override { return gpu_.index(); }
+  const ShimTable& shims() const override;
+  bool runs_on_host() const noexcept override { return false; }
+
+  Result<std::shared_ptr<AotiDevice>> for_container() override { return std::make_shared<CudaAotiDevice>(gpu_); }
+  Result<std::shared_ptr<std::byte>> place(std::span<const std::byte> bytes) override { return gpu_.place(bytes); }
+  Status duplicate(std::byte* to, const std::byte* from, std::size_t bytes) override;
+
+  void* native(device::Stream& stream) const noexcept override { return functions().native(stream); }
+  void begin(void* stream) noexcept override;
+  void end() noexcept override;
+  void* stream() const noexcept override { return stream_; }
+  Status finish() override;
+  void unload() noexcept override;
+
+  const char* copy_elements(const AtenTensor& target, const AtenTensor& source) noexcept override;
+  bool clear(std::byte* data, std::size_t bytes) noexcept override;
+  bool read(void* to, const std::byte* from, std::size_t bytes) noexcept override;
+
+  [[nodiscard]] CudaGpu& gpu() const noexcept { return gpu_; }
+  [[nodiscard]] const CudaFunctions& functions() const noexcept { return gpu_.functions(); }
+  /// Whether allocate() gave out memory that starts there.
+  [[nodiscard]] bool owns(const std::byte* data) noexcept;
+  /// What unload() unloads. Throws bad_alloc.
+  void keep(CUmodule module) { modules_.push_back(module); }
+  /// Of the library's calls, where they name the legacy stream, the stream of begin().
+  [[nodiscard]] cudaStream_t stream_for(cudaStream_t stream) const noexcept {
+    return stream == nullptr || stream == cudaStreamLegacy ? stream_ : stream;
+  }
+
+ private:
+  struct Block {
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+    bool used = false;
+  };
+
+  CudaGpu& gpu_;
+  std::mutex mutex_;
+  std::vector<Block> blocks_;
+  std::vector<CUmodule> modules_;
+  cudaStream_t stream_ = nullptr;
+  int depth_ = 0;
+  std::optional<CudaGpu::Scope> current_;
+};
+
+/// The device that delegates on `gpu` are loaded for; its containers get their own.
+[[nodiscard]] Result<AotiDevice*> cuda_device(const CudaFunctions& functions, int index);
+
+}  // namespace tandem::aoti

@@ -1,0 +1,543 @@
+#include "backends/aoti/cuda_backend.h"
+
+#include "backends/aoti/aoti_context.h"
+#include "backends/aoti/cuda_aoti_device.h"
+#include "backends/aoti/cuda_image.h"
+#include "backends/aoti/cuda_shims.h"
+#include "library_files.h"
+#include "support/delegate_runner.h"
+#include "support/fake_cuda.h"
+
+#include <tandem/log.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+/// Delegates for CUDA over a CUDA that is not there: host functions for kernels, host memory for the device's.
+namespace tandem::aoti {
+namespace {
+
+using ::testing::AllOf;
+using testing::ArgumentMemory;
+using testing::DelegateRunner;
+using ::testing::ElementsAre;
+using testing::FakeCuda;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+using Kind = OutputResult::Kind;
+
+constexpr const char* kWeightsKey = "weights_blob";
+
+/// A delegate over one of the libraries in libs/, with arguments of its own.
+class CudaModel {
+ public:
+  explicit CudaModel(const std::string& library) : code_{library_bytes(library)} {
+    library_key_ = library_key(code_);
+    blobs_.add(library_key_, code_);
+    payload_ = library_key_ + "\n" + kWeightsKey;
+  }
+  CudaModel& tensor(std::vector<std::int64_t> sizes) {
+    arguments_.emplace_back().make_tensor(ScalarType::Float, std::move(sizes));
+    return *this;
+  }
+  CudaModel& number() {
+    arguments_.emplace_back().argument.kind = Argument::Kind::Int;
+    return *this;
+  }
+  CudaModel& blob(const std::string& key, const std::vector<float>& values) {
+    const auto bytes = std::as_bytes(std::span{values});
+    blobs_.add(key, {bytes.begin(), bytes.end()});
+    return *this;
+  }
+  CudaModel& payload(std::string bytes) {
+    payload_ = std::move(bytes);
+    return *this;
+  }
+  [[nodiscard]] ArgumentMemory& argument(std::size_t index) { return arguments_.at(index); }
+  [[nodiscard]] const std::string& code_key() const { return library_key_; }
+  [[nodiscard]] Blobs& blobs() { return blobs_; }
+
+  Result<std::unique_ptr<Delegate>> prepare(int device = 0) {
+    specs_.clear();
+    for (ArgumentMemory& memory : arguments_) {
+      specs_.push_back({memory.argument.kind, memory.argument.tensor.dtype, memory.sizes, memory.dim_order, false,
+                        nullptr, 0, nullptr});
+    }
+    LoadContext context;
+    context.backend_id = "CudaBackend";
+    context.method = "forward";
+    context.delegate = 3;
+    context.device = {DeviceType::Cuda, static_cast<std::int16_t>(device)};
+    context.arguments = specs_;
+    context.compile_specs = compile_specs;
+    context.named_data = &blobs_;
+    return make_cuda_backend(FakeCuda::functions())->prepare(std::as_bytes(std::span{payload_}), context);
+  }
+  /// Another context of the same delegate each time.
+  DelegateRunner& runner() {
+    if (delegate_ == nullptr) {
+      auto made = prepare();
+      if (!made.ok()) {
+        ADD_FAILURE() << made.error().to_string();
+        std::abort();
+      }
+      delegate_ = std::move(*made);
+    }
+    std::vector<ArgumentMemory*> arguments;
+    for (ArgumentMemory& memory : arguments_) arguments.push_back(&memory);
+    auto context = delegate_->new_context();
+    EXPECT_TRUE(context.ok());
+    return *runners_.emplace_back(
+        std::make_unique<DelegateRunner>(std::move(*context), arguments, delegate_->output_count()));
+  }
+  [[nodiscard]] const Delegate& delegate() const { return *delegate_; }
+
+  Error refusal() {
+    auto made = prepare();
+    EXPECT_FALSE(made.ok());
+    return made.ok() ? Error{ErrorCode::Internal, "accepted"} : made.error();
+  }
+
+  std::vector<CompileSpec> compile_specs{};
+
+ private:
+  std::vector<std::byte> code_;
+  std::string library_key_;
+  Blobs blobs_;
+  std::string payload_;
+  std::deque<ArgumentMemory> arguments_;
+  std::vector<ArgumentSpec> specs_;
+  std::unique_ptr<Delegate> delegate_;
+  std::vector<std::unique_ptr<DelegateRunner>> runners_;
+};
+
+class Cuda : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    // What belongs to the process is made before anything is counted.
+    ASSERT_TRUE(cuda_device(FakeCuda::functions(), 0).ok());
+    fake_.reset();
+    blocks_ = fake_.blocks.size();
+  }
+  /// Nothing that a delegate had is left.
+  void expect_nothing_left() {
+    EXPECT_EQ(fake_.blocks.size(), blocks_);
+    EXPECT_TRUE(fake_.modules.empty());
+    EXPECT_TRUE(fake_.events.empty());
+    EXPECT_EQ(fake_.entered, 0);
+    EXPECT_TRUE(mappings(kMapped).empty());
+  }
+  void TearDown() override {
+    expect_nothing_left();
+    EXPECT_EQ(fake_.streams.count(nullptr), 0U) << "something went to the legacy stream";
+  }
+
+  FakeCuda& fake_ = FakeCuda::instance();
+  std::size_t blocks_ = 0;
+};
+
+void fill(ArgumentMemory& memory, const std::vector<float>& values) {
+  ASSERT_EQ(values.size(), memory.floats().size());
+  std::ranges::copy(values, memory.floats().begin());
+}
+
+/// weight {1, 2, 3, 4}, count 5, so step 10.
+CudaModel counter_model() {
+  CudaModel model{"cuda_counter"};
+  model.tensor({4}).tensor({4}).blob(kWeightsKey, {1, 2, 3, 4, 5});
+  return model;
+}
+
+void run(DelegateRunner& runner) {
+  const Status ran = runner.run();
+  ASSERT_TRUE(ran.ok()) << ran.error().to_string();
+}
+
+TEST_F(Cuda, RunsGiveTheRightValuesAndTheStateStartsWhereTheFileSays) {
+  CudaModel model = counter_model();
+  fill(model.argument(0), {1, 1, 1, 1});
+  DelegateRunner& runner = model.runner();
+  run(runner);
+  EXPECT_THAT(model.argument(1).floats(), ElementsAre(7, 9, 11, 13));
+  run(runner);
+  EXPECT_THAT(model.argument(1).floats(), ElementsAre(17, 19, 21, 23));
+  EXPECT_TRUE(model.delegate().capabilities().stateful);
+  EXPECT_FALSE(model.delegate().capabilities().runs_on_host);
+}
+
+TEST_F(Cuda, RunMakesTheLibrarysLaunchesOnTheRunsStreamAndNoOtherCall) {
+  CudaModel model = counter_model();
+  DelegateRunner& runner = model.runner();
+  run(runner);  // binds
+  fake_.reset();
+  for (int i = 0; i < 10; ++i) run(runner);
+  EXPECT_THAT(fake_.counts, UnorderedElementsAre(Pair("cuLaunchKernel", 30), Pair("cuModuleGetFunction", 30)));
+  EXPECT_THAT(fake_.streams, ElementsAre(FakeCuda::kRunStream));
+  EXPECT_THAT(fake_.log, ::testing::Contains("cuLaunchKernel weigh"));
+}
+
+TEST_F(Cuda, AlsoTheFirstRunMakesNoOtherCall) {
+  CudaModel model = counter_model();
+  DelegateRunner& runner = model.runner();
+  fake_.reset();
+  run(runner);
+  EXPECT_THAT(fake_.counts, UnorderedElementsAre(Pair("cuLaunchKernel", 3), Pair("cuModuleGetFunction", 3)));
+}
+
+TEST_F(Cuda, OutputIsWrittenInPlaceAndTemporariesAreScratch) {
+  CudaModel model = counter_model();
+  DelegateRunner& runner = model.runner();
+  run(runner);
+  EXPECT_EQ(runner.results()[0].kind, Kind::InPlace);
+  EXPECT_EQ(runner.results()[0].data, model.argument(1).argument.tensor.data);
+  EXPECT_EQ(runner.scratch_bytes(), 64 + 64U);  // one temporary, and what the runner aligns by
+  EXPECT_TRUE(dynamic_cast<AotiContext&>(runner.context()).repeats());
+}
+
+TEST_F(Cuda, LoadingFoldsAndLoadsKernelsInThisOrder) {
+  CudaModel model = counter_model();
+  ASSERT_TRUE(model.prepare().ok());
+  const auto at = [this](const char* call) { return std::ranges::find(fake_.log, call) - fake_.log.begin(); };
+  EXPECT_LT(at("upload"), at("cudaEventRecord"));
+  EXPECT_LT(at("cudaEventRecord"), at("cuModuleLoadData"));
+  EXPECT_LT(at("cuModuleLoadData"), at("cuLaunchKernel advance"));
+  EXPECT_LT(at("cuLaunchKernel advance"), at("cuModuleUnload"));
+  EXPECT_EQ(fake_.streams.count(FakeCuda::kRunStream), 0U);
+}
+
+TEST_F(Cuda, ContextsHaveStateOfTheirOwnAndShareTheWeights) {
+  CudaModel model = counter_model();
+  fill(model.argument(0), {0, 0, 0, 0});
+  DelegateRunner& first = model.runner();
+  run(first);
+  run(first);
+  const int uploads = fake_.count("upload");
+  DelegateRunner& second = model.runner();
+  EXPECT_EQ(fake_.count("upload"), uploads);
+  run(second);
+  EXPECT_THAT(model.argument(1).floats(), ElementsAre(6, 7, 8, 9));
+  run(first);
+  EXPECT_THAT(model.argument(1).floats(), ElementsAre(26, 27, 28, 29));
+}
+
+// ------------------------------------------------------------------------------------------------------- results
+
+CudaModel results_model(std::int64_t rows = 2) {
+  CudaModel model{"cuda_results"};
+  model.tensor({rows, 3}).tensor({rows, 3}).tensor({rows, 3}).tensor({rows, 3}).number().tensor({rows, 3});
+  std::iota(model.argument(0).floats().begin(), model.argument(0).floats().end(), 1.0F);
+  return model;
+}
+
+TEST_F(Cuda, EveryKindOfResultEndsWhereTheProgramWantsIt) {
+  CudaModel model = results_model();
+  DelegateRunner& runner = model.runner();
+  for (int i = 0; i < 3; ++i) {
+    for (const std::size_t output : {1, 2, 3, 5}) std::ranges::fill(model.argument(output).floats(), -1.0F);
+    run(runner);
+    EXPECT_THAT(model.argument(1).floats(), ElementsAre(2, 4, 6, 8, 10, 12));
+    EXPECT_THAT(model.argument(2).floats(), ElementsAre(3, 6, 9, 12, 15, 18));
+    EXPECT_THAT(model.argument(3).floats(), ElementsAre(1, 2, 3, 4, 5, 6));
+    EXPECT_THAT(model.argument(5).floats(), ElementsAre(4, 8, 12, 16, 20, 24));
+    EXPECT_EQ(model.argument(4).argument.integer, 2);
+    for (const std::size_t output : {0, 1, 2, 4}) EXPECT_EQ(runner.results()[output].kind, Kind::InPlace) << output;
+    EXPECT_EQ(runner.results()[3].kind, Kind::Number);
+  }
+}
+
+TEST_F(Cuda, ResultsOfOtherLayoutsAreCopiedOnTheRunsStream) {
+  CudaModel model = results_model();
+  DelegateRunner& runner = model.runner();
+  run(runner);
+  fake_.reset();
+  run(runner);
+  // Columns first: two rows of three elements are two calls; the two views are one each.
+  EXPECT_THAT(fake_.counts, UnorderedElementsAre(Pair("cuLaunchKernel", 1), Pair("cuModuleGetFunction", 1),
+                                                 Pair("cudaMemcpy2DAsync", 2), Pair("cudaMemcpyAsync", 2)));
+  EXPECT_THAT(fake_.streams, ElementsAre(FakeCuda::kRunStream));
+}
+
+/// Only the first sizes are known when the delegate is loaded.
+TEST_F(Cuda, RunAtOtherSizesRecordsWithoutWaiting) {
+  CudaModel model = results_model(4);
+  DelegateRunner& runner = model.runner();
+  run(runner);
+  for (const std::size_t i : {0, 1, 2, 3, 5}) model.argument(i).resize(std::vector<std::int64_t>{2, 3});
+  fake_.reset();
+  run(runner);
+  EXPECT_EQ(fake_.count("cudaStreamSynchronize"), 0);
+  EXPECT_EQ(fake_.count("cudaFree"), 0);
+  EXPECT_GT(fake_.count("cudaMalloc"), 0);
+  EXPECT_THAT(model.argument(2).floats(), ElementsAre(3, 6, 9, 12, 15, 18));
+  run(runner);
+  fake_.reset();
+  run(runner);
+  EXPECT_EQ(fake_.count("cudaMalloc"), 0);
+  EXPECT_THAT(model.argument(2).floats(), ElementsAre(3, 6, 9, 12, 15, 18));
+}
+
+// ------------------------------------------------------------------------------------------------------- weights
+
+void put(std::string& to, const auto& value) { to.append(reinterpret_cast<const char*>(&value), sizeof value); }
+void put_text(std::string& to, std::string_view text) {
+  put(to, static_cast<std::uint32_t>(text.size()));
+  to += text;
+}
+
+std::string entries_payload(const std::string& code_key, std::int32_t device = 1) {
+  std::string payload = "ETCUDAFQN3";
+  put_text(payload, code_key);
+  put(payload, std::uint32_t{2});
+  for (const auto& [fqn, count] : {std::pair{"layer.weight", std::int64_t{4}}, std::pair{"count", std::int64_t{1}}}) {
+    put_text(payload, fqn);
+    put_text(payload, std::string{"cuda_fqn_weight:cuda:"} + fqn);
+    put(payload, static_cast<std::uint64_t>(count) * sizeof(float));
+    put(payload, std::int32_t{6});
+    put(payload, device);
+    put(payload, std::int64_t{0});
+    put(payload, std::uint32_t{1});
+    put(payload, count);
+    put(payload, std::int64_t{1});
+  }
+  return payload;
+}
+
+CudaModel entries_model() {
+  CudaModel model = counter_model();
+  model.payload(entries_payload(model.code_key()));
+  model.blob("cuda_fqn_weight:cuda:layer.weight", {1, 2, 3, 4}).blob("cuda_fqn_weight:cuda:count", {5});
+  return model;
+}
+
+TEST_F(Cuda, EntriesAreUploadedOnceForAllDelegatesOfTheirProgram) {
+  CudaModel model = entries_model();
+  fill(model.argument(0), {0, 0, 0, 0});
+  DelegateRunner& runner = model.runner();
+  EXPECT_EQ(fake_.count("upload"), 2);
+  ASSERT_TRUE(model.prepare().ok());
+  EXPECT_EQ(fake_.count("upload"), 2);
+  run(runner);
+  EXPECT_THAT(model.argument(1).floats(), ElementsAre(6, 7, 8, 9));
+  run(model.runner());
+  EXPECT_THAT(model.argument(1).floats(), ElementsAre(6, 7, 8, 9));
+}
+
+TEST_F(Cuda, MissingWeightsFailTheLoadByTheirKey) {
+  CudaModel model{"cuda_counter"};
+  const Error error = model.tensor({4}).tensor({4}).refusal();
+  EXPECT_EQ(error.code(), ErrorCode::NotFound);
+  EXPECT_EQ(error.site().key, kWeightsKey);
+  EXPECT_EQ(error.site().delegate, 3);
+}
+
+TEST_F(Cuda, DelegateWithoutConstantsNeedsNoWeights) { EXPECT_TRUE(results_model().prepare().ok()); }
+
+TEST_F(Cuda, BlobOfAnotherLengthIsRefused) {
+  CudaModel model = counter_model();
+  model.blob(kWeightsKey, {1, 2, 3, 4});
+  const Error error = model.refusal();
+  EXPECT_EQ(error.code(), ErrorCode::InvalidExternalData);
+  EXPECT_EQ(error.expected(), "20 bytes");
+  EXPECT_EQ(error.found(), "16 bytes");
+}
+
+TEST_F(Cuda, ConstantOfAnUnknownDeviceIsRefused) {
+  CudaModel model = entries_model();
+  const Error error = model.payload(entries_payload(model.code_key(), 12)).refusal();
+  EXPECT_EQ(error.code(), ErrorCode::IncompatibleDelegate);
+  EXPECT_EQ(error.site().key, "layer.weight");
+}
+
+TEST_F(Cuda, CompileSpecNamesTheMethodOfAnEmptyPayload) {
+  CudaModel model = counter_model();
+  const std::string name = "prefill";
+  model.compile_specs = {{"method_name", std::as_bytes(std::span{name})}};
+  model.blobs().add("prefill_so_blob", library_bytes("cuda_counter"));
+  model.payload("").blob("prefill_weights_blob", {1, 2, 3, 4, 5});
+  const auto delegate = model.prepare();
+  EXPECT_TRUE(delegate.ok()) << delegate.error().to_string();
+}
+
+// ------------------------------------------------------------------------------------------------------ refusals
+
+TEST_F(Cuda, FunctionsThatNobodySuppliesAreAllNamedBeforeAnythingRuns) {
+  const Error error = CudaModel{"cuda_missing"}.tensor({1}).tensor({1}).refusal();
+  EXPECT_EQ(error.code(), ErrorCode::IncompatibleDelegate);
+  EXPECT_THAT(error.message(), AllOf(HasSubstr("cudaDeviceSynchronize"), HasSubstr("cublasCreate_v2"),
+                                     HasSubstr("cuCtxSynchronize"), HasSubstr("aoti_torch_cuda_topk")));
+  EXPECT_TRUE(fake_.log.empty());
+}
+
+TEST_F(Cuda, KernelsForAnotherGpuAreRefusedAtLoadNamingIt) {
+  fake_.module_load = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  const Error error = counter_model().refusal();
+  EXPECT_EQ(error.code(), ErrorCode::IncompatibleDelegate);
+  EXPECT_THAT(error.native().text,
+              AllOf(HasSubstr("cuModuleLoadData"), HasSubstr("(209)"), HasSubstr("cuda:0 is sm_90")));
+}
+
+TEST_F(Cuda, FaultOfTheFirstRunFailsTheLoad) {
+  fake_.synchronize = cudaErrorIllegalAddress;
+  EXPECT_EQ(results_model().refusal().code(), ErrorCode::DeviceFault);
+}
+
+TEST_F(Cuda, DeviceThatIsNotThereIsRefused) {
+  const auto made = counter_model().prepare(1);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code(), ErrorCode::NotFound);
+  EXPECT_EQ(made.error().site().backend, "CudaBackend");
+}
+
+/// Every allocation of a load fails once; nothing is left of any of them.
+TEST_F(Cuda, FailedLoadsLeaveNothing) {
+  int allocations = 0;
+  for (;; ++allocations) {
+    fake_.reset();
+    fake_.allocations_left = allocations;
+    const auto made = counter_model().prepare();
+    if (made.ok()) break;
+    EXPECT_EQ(made.error().code(), ErrorCode::OutOfMemory) << made.error().to_string();
+    expect_nothing_left();
+  }
+  EXPECT_GE(allocations, 5);
+}
+
+TEST_F(Cuda, HundredLoadsLeaveNothing) {
+  for (int i = 0; i < 100; ++i) {
+    CudaModel model = counter_model();
+    run(model.runner());
+    fake_.module_load = i % 2 == 0 ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
+    EXPECT_EQ(counter_model().prepare().ok(), i % 2 != 0);
+    fake_.module_load = CUDA_SUCCESS;
+  }
+}
+
+TEST_F(Cuda, ModulesAreUnloadedAfterTheContainer) {
+  {
+    CudaModel model = counter_model();
+    run(model.runner());
+    EXPECT_EQ(fake_.modules.size(), 1U);
+    fake_.reset();
+  }
+  EXPECT_EQ(fake_.count("cuModuleUnload"), 1);
+}
+
+// ------------------------------------------------------------------------------------------------------- options
+
+TEST(CudaBackend, TakesTheOptionsOfExecutorch) {
+  const auto backend = make_cuda_backend(FakeCuda::functions());
+  std::vector<std::string> lines;
+  set_log_sink([&lines](LogLevel, std::string_view text) { lines.emplace_back(text); });
+  BackendOptions options;
+  options.set_option("use_shared_cuda_stream", true)
+      .set_option("enable_cuda_graph_for_method", "forward")
+      .set_option("weight_sharing_across_methods", true)
+      .set_option("something_else", 1);
+  EXPECT_TRUE(backend->set_options(options).ok());
+  set_log_sink({});
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("use_shared_cuda_stream")));
+}
+
+TEST(CudaBackend, RefusesAnOptionOfAnotherType) {
+  const auto backend = make_cuda_backend(FakeCuda::functions());
+  EXPECT_EQ(backend->set_options(BackendOptions{}.set_option("use_shared_cuda_stream", "yes")).error().code(),
+            ErrorCode::InvalidType);
+  EXPECT_EQ(backend->set_options(BackendOptions{}.set_option("enable_cuda_graph_for_method", true)).error().site().key,
+            "enable_cuda_graph_for_method");
+}
+
+// ---------------------------------------------------------------------------------------------------- small parts
+
+TEST(CudaImage, TargetsOfCubinsFatbinariesAndPtx) {
+  alignas(8) std::array<unsigned char, 64> cubin{0x7F, 'E', 'L', 'F', 2, 1, 1, 0x41, 8};
+  const std::uint32_t flags = 0x9005A04;
+  std::memcpy(cubin.data() + 48, &flags, sizeof flags);
+  EXPECT_EQ(targets_of(cubin.data()), "sm_90");
+  cubin[8] = 7;
+  const std::uint32_t old_flags = 0x500550;
+  std::memcpy(cubin.data() + 48, &old_flags, sizeof old_flags);
+  EXPECT_EQ(targets_of(cubin.data()), "sm_80");
+  EXPECT_EQ(targets_of("//\n.version 8.7\n.target sm_90a\n.address_size 64\n"), "PTX for sm_90a");
+  EXPECT_EQ(targets_of("something else"), "an unknown target");
+  std::string fatbinary;
+  put(fatbinary, 0xBA55ED50U);
+  put(fatbinary, std::uint16_t{1});
+  put(fatbinary, std::uint16_t{16});
+  put(fatbinary, std::uint64_t{2 * 64});
+  for (const std::uint16_t kind : {2, 1}) {
+    std::string entry;
+    put(entry, kind);
+    put(entry, std::uint16_t{0});
+    put(entry, std::uint32_t{64});
+    put(entry, std::uint64_t{0});
+    entry.resize(28);
+    put(entry, std::uint32_t{86});
+    entry.resize(64);
+    fatbinary += entry;
+  }
+  EXPECT_EQ(targets_of(fatbinary.data()), "sm_86, compute_86");
+}
+
+TEST(CudaShims, CoverWhatExporterLibrariesImport) {
+  for (const char* name : {"aoti_torch_clone",
+                           "aoti_torch_clone_preserve_strides",
+                           "aoti_torch_create_cuda_stream_guard",
+                           "aoti_torch_create_tensor_from_blob",
+                           "aoti_torch_create_tensor_from_blob_v2",
+                           "aoti_torch_delete_cuda_stream_guard",
+                           "aoti_torch_delete_tensor_object",
+                           "aoti_torch_device_type_cpu",
+                           "aoti_torch_device_type_cuda",
+                           "aoti_torch_dtype_float32",
+                           "aoti_torch_dtype_int64",
+                           "aoti_torch_empty_strided",
+                           "aoti_torch_get_data_ptr",
+                           "aoti_torch_get_device_type",
+                           "aoti_torch_get_dtype",
+                           "aoti_torch_get_sizes",
+                           "aoti_torch_get_storage_offset",
+                           "aoti_torch_get_storage_size",
+                           "aoti_torch_get_strides",
+                           "aoti_torch_grad_mode_is_enabled",
+                           "aoti_torch_grad_mode_set_enabled",
+                           "aoti_torch_layout_strided",
+                           "aoti_torch_new_tensor_handle",
+                           "aoti_torch_warn",
+                           "cuFuncSetAttribute",
+                           "cuGetErrorString",
+                           "cuLaunchKernel",
+                           "cuModuleGetFunction",
+                           "cuModuleLoadData",
+                           "cudaEventCreate",
+                           "cudaEventDestroy",
+                           "cudaEventQuery",
+                           "cudaEventRecord",
+                           "cudaEventSynchronize",
+                           "cudaFree",
+                           "cudaGetDevice",
+                           "cudaGetErrorString",
+                           "cudaGetLastError",
+                           "cudaMalloc",
+                           "cudaMemcpy",
+                           "cudaSetDevice"}) {
+    EXPECT_NE(shim_table_cuda().find(name), 0U) << name;
+  }
+}
+
+TEST(CudaShims, OutsideOfACallCudaIsNotThere) {
+  int device = -1;
+  const auto get_device = reinterpret_cast<int (*)(int*)>(shim_table_cuda().find("cudaGetDevice"));
+  EXPECT_EQ(get_device(&device), cudaErrorInitializationError);
+}
+
+}  // namespace
+}  // namespace tandem::aoti
