@@ -6,6 +6,8 @@
 #include "cli/json.h"
 #include "cli/picture/graph_svg.h"
 #include "cli/picture/svg.h"
+#include "cli/schedule_report.h"
+#include "cli/stream_options.h"
 #include "cli/write_file.h"
 #include "format/probe.h"
 
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +29,9 @@ struct InspectOptions {
   std::string method{};
   std::string svg{};
   bool all_instructions = false;
+  bool schedule = false;
+  std::string device = "host";
+  StreamPolicy streams = StreamPolicy::PerThread;
   bool json = false;
 };
 
@@ -61,7 +67,27 @@ Result<Json> report_of(const InspectOptions& options) {
   return data_json(data);
 }
 
+/// Loads the method, which takes what it runs on, and tells what a run does.
+Result<Json> schedule_of(const InspectOptions& options) {
+  TANDEM_TRY(const DeviceId device, parse_device(options.device));
+  const std::vector<std::filesystem::path> data(options.data.begin(), options.data.end());
+  TANDEM_TRY(const std::shared_ptr<const Program> program, Program::load(options.file, data));
+  TANDEM_TRY(const std::string name, choose_method(program->method_names(), options.method, options.file));
+  MethodOptions load;
+  load.device = device;
+  load.streams = options.streams;
+  load.allow_races = true;  // shown here, judged by check
+  TANDEM_TRY(const std::shared_ptr<Method> method, Method::load(program, name, load));
+  const auto described = std::ranges::find(program->file().methods, name, &format::Method::name);
+  return schedule_json(method->schedule(), *described);
+}
+
 Result<ExitCode> inspect(const InspectOptions& options) {
+  if (options.schedule) {
+    TANDEM_TRY(const Json schedule, schedule_of(options));
+    fmt::print("{}", options.json ? to_text(schedule) : schedule_text(schedule));
+    return ExitCode::Good;
+  }
   TANDEM_TRY(const Json report, report_of(options));
   constexpr std::size_t kShownInstructions = 64;
   fmt::print("{}", options.json ? to_text(report)
@@ -75,8 +101,9 @@ constexpr const char* kFooter = R"(Examples:
   tandem inspect weights.ptd
   tandem inspect model.pte --data weights.ptd --json
   tandem inspect model.pte --svg model.svg
+  tandem inspect model.pte --data weights.ptd --schedule --device cuda:0
 
-Nothing is loaded or run; weights are not read. What a program needs that is not here (backends, operators, keys) is
+But for --schedule, nothing is loaded or run; weights are not read. What a program needs that is not here (backends, operators, keys) is
 listed and is no error: the exit code is 0. It is 2 for usage, and for a file that cannot be read or is malformed.)";
 
 }  // namespace
@@ -91,12 +118,25 @@ void add_inspect_command(CLI::App& app, Action& action) {
       ->allow_extra_args(false);
   CLI::Option* svg =
       inspect_app->add_option("--svg", options->svg, "Also draw a method: who hands what to whom")->type_name("FILE");
-  inspect_app->add_option("--method", options->method, "The method that --svg draws; default: forward, or the only one")
+  inspect_app
+      ->add_option("--method", options->method, "The method of --svg and --schedule; default: forward, or the only one")
       ->type_name("NAME");
+  CLI::Option* schedule = inspect_app->add_flag(
+      "--schedule", options->schedule, "Load a method and show what a run does: memory, copies, steps, streams");
+  CLI::Option* device =
+      inspect_app->add_option("--device", options->device, "Where --schedule loads it")->type_name("NAME");
+  CLI::Option* streams = add_streams_option(
+      *inspect_app, options->streams, "The streams of --schedule: per-thread (default), per-method, per-delegate");
   inspect_app->add_flag("--instructions", options->all_instructions, "List all instructions, not only the first 64");
   inspect_app->add_flag("--json", options->json, "Print JSON, see docs/command-line.md");
-  inspect_app->callback([options, svg, &action] {
-    if (!options->method.empty() && svg->empty()) throw CLI::RequiresError("--method", "--svg");
+  inspect_app->callback([options, svg, schedule, device, streams, &action] {
+    if (!options->method.empty() && svg->empty() && schedule->empty()) {
+      throw CLI::RequiresError("--method", "--svg or --schedule");
+    }
+    if (!svg->empty() && !schedule->empty()) throw CLI::ExcludesError("--svg", "--schedule");
+    for (const CLI::Option* option : {device, streams}) {
+      if (!option->empty() && schedule->empty()) throw CLI::RequiresError(option->get_name(), "--schedule");
+    }
     action = [options] { return inspect(*options); };
   });
 }

@@ -1,0 +1,142 @@
+#include "cli/schedule_report.h"
+
+#include "cli/text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tandem::cli {
+namespace {
+
+using runtime::BufferPlan;
+using runtime::Schedule;
+using runtime::Step;
+using runtime::StreamPlan;
+
+std::string_view name_of(BufferPlan::Kind kind) {
+  switch (kind) {
+    case BufferPlan::Kind::Arena:
+      return "arena";
+    case BufferPlan::Kind::State:
+      return "state";
+    case BufferPlan::Kind::Input:
+      return "input";
+    case BufferPlan::Kind::Output:
+      return "output";
+    case BufferPlan::Kind::Constant:
+      return "constant";
+  }
+  return "";
+}
+
+Json buffers_json(const Schedule& schedule) {
+  Json buffers = Json::array();
+  for (std::size_t b = 0; b < schedule.buffers.size(); ++b) {
+    const BufferPlan& plan = schedule.buffers[b];
+    buffers.push_back({{"buffer", b},
+                       {"kind", name_of(plan.kind)},
+                       {"arena", plan.kind == BufferPlan::Kind::Arena ? Json(plan.memory_id) : Json{}},
+                       {"value", plan.value == runtime::kNone ? Json{} : Json(plan.value)},
+                       {"bytes", plan.bytes},
+                       {"device", to_string(plan.device)}});
+  }
+  return buffers;
+}
+
+/// Values that the exporter planned on the host and that live on the method's device.
+Json promoted_json(const Schedule& schedule, const format::Method& method) {
+  Json promoted = Json::array();
+  for (std::uint32_t v = 0; v < schedule.values.size(); ++v) {
+    const runtime::ValuePlan& plan = schedule.values[v];
+    if (plan.device == DeviceId{} || plan.planned_memory_id == 0) continue;
+    if (method.arenas[plan.planned_memory_id].device == DeviceId{}) promoted.push_back(v);
+  }
+  return promoted;
+}
+
+/// What the host does before a step.
+std::string waits_before(const StreamPlan& plan, std::uint32_t step) {
+  std::vector<std::string> waits;
+  for (const StreamPlan::Sync& sync : plan.syncs) {
+    if (sync.step != step) continue;
+    switch (sync.kind) {
+      case StreamPlan::Sync::Kind::Join:
+        waits.emplace_back("the host waits");
+        break;
+      case StreamPlan::Sync::Kind::Wait:
+        waits.push_back(fmt::format("stream {} waits for event {}", sync.stream, sync.event));
+        break;
+      case StreamPlan::Sync::Kind::Record:
+        waits.push_back(fmt::format("event {} on stream {}", sync.event, sync.stream));
+        break;
+    }
+  }
+  return fmt::format("{}", fmt::join(waits, "; "));
+}
+
+Json steps_json(const Schedule& schedule) {
+  Json steps = Json::array();
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    const Step& step = schedule.steps[i];
+    const std::uint32_t stream = schedule.streams.stream_of[i];
+    Json arguments = Json::array();
+    for (const std::uint32_t value : schedule.args_of(step)) arguments.push_back(value);
+    steps.push_back({{"step", i},
+                     {"what", describe(schedule, step)},
+                     {"arguments", std::move(arguments)},
+                     {"stream", stream == runtime::kNone ? Json{} : Json(stream)},
+                     {"before", waits_before(schedule.streams, i)}});
+  }
+  return steps;
+}
+
+}  // namespace
+
+Json schedule_json(const Schedule& schedule, const format::Method& method) {
+  std::size_t copies = 0;
+  for (const Step& step : schedule.steps) copies += step.kind == Step::Kind::Copy ? 1 : 0;
+  return {{"method", schedule.method},
+          {"device", to_string(schedule.device)},
+          {"streams", schedule.streams.streams},
+          {"host_waits", schedule.streams.syncs.size()},
+          {"copies", copies},
+          {"promoted", promoted_json(schedule, method)},
+          {"buffers", buffers_json(schedule)},
+          {"steps", steps_json(schedule)}};
+}
+
+std::string schedule_text(const Json& report) {
+  std::string text = fmt::format("schedule of {} on {}\n", printable(report["method"].get<std::string>()),
+                                 report["device"].get<std::string>());
+  Table buffers{{{"buffer", Table::Align::Right}, {"kind"}, {"bytes", Table::Align::Right}, {"where"}}};
+  for (const Json& buffer : report["buffers"]) {
+    std::string kind = buffer["kind"];
+    if (!buffer["arena"].is_null()) kind += fmt::format(" {}", buffer["arena"].get<std::uint32_t>());
+    if (!buffer["value"].is_null()) kind += fmt::format(" v{}", buffer["value"].get<std::uint32_t>());
+    buffers.add({fmt::format("{}", buffer["buffer"].get<std::size_t>()), kind,
+                 fmt::format("{}", buffer["bytes"].get<std::uint64_t>()), buffer["device"]});
+  }
+  text += "\n  memory\n" + buffers.to_string(4);
+  Table steps{{{"#", Table::Align::Right}, {"step"}, {"arguments"}, {"stream"}, {"before it"}}};
+  for (const Json& step : report["steps"]) {
+    std::vector<std::string> arguments;
+    for (const Json& value : step["arguments"]) arguments.push_back(fmt::format("v{}", value.get<std::uint32_t>()));
+    steps.add({fmt::format("{}", step["step"].get<std::uint32_t>()), step["what"],
+               fmt::format("{}", fmt::join(arguments, ", ")),
+               step["stream"].is_null() ? "host" : fmt::format("{}", step["stream"].get<std::uint32_t>()),
+               step["before"]});
+  }
+  text += "\n  steps\n" + steps.to_string(4);
+  std::vector<std::string> promoted;
+  for (const Json& value : report["promoted"]) promoted.push_back(fmt::format("v{}", value.get<std::uint32_t>()));
+  text += fmt::format("\n  copies between host and device: {}\n", report["copies"].get<std::size_t>());
+  text += fmt::format("  planned on the host, live on the device: {}\n",
+                      promoted.empty() ? "none" : fmt::format("{}", fmt::join(promoted, ", ")));
+  return text;
+}
+
+}  // namespace tandem::cli
