@@ -39,7 +39,7 @@ function(tandem_gpu_sources sdk)
   endif()
   # The compiler's own folders must not be named again, or its headers do not find each other.
   list(REMOVE_ITEM folders ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
-  list(TRANSFORM folders PREPEND "SHELL:-isystem ")
+  list(TRANSFORM folders PREPEND "-isystem")
   set_property(SOURCE ${ARGN} TARGET_DIRECTORY tandem_objects APPEND PROPERTY COMPILE_OPTIONS ${folders})
   set_property(SOURCE ${ARGN} TARGET_DIRECTORY tandem_objects APPEND PROPERTY COMPILE_DEFINITIONS ${definitions})
 endfunction()
