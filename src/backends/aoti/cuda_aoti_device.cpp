@@ -11,8 +11,9 @@ namespace tandem::aoti {
 
 CudaAotiDevice::~CudaAotiDevice() {
   unload();
-  if (blocks_.empty()) return;
+  if (blocks_.empty() && library_handle_ == nullptr) return;
   const CudaGpu::Scope scope{gpu_};
+  library_handle_.reset();
   for (const Block& block : blocks_) functions().free(block.data);
 }
 
@@ -51,6 +52,15 @@ void CudaAotiDevice::release(std::byte* data) noexcept {
 bool CudaAotiDevice::owns(const std::byte* data) noexcept {
   const std::scoped_lock lock{mutex_};
   return std::ranges::any_of(blocks_, [data](const Block& block) { return block.used && block.data == data; });
+}
+
+std::byte* CudaAotiDevice::workspace(std::size_t bytes) noexcept {
+  if (workspace_bytes_ < bytes) {
+    if (workspace_ != nullptr) release(workspace_);
+    workspace_ = allocate(bytes);
+    workspace_bytes_ = workspace_ == nullptr ? 0 : bytes;
+  }
+  return workspace_;
 }
 
 bool CudaAotiDevice::copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {

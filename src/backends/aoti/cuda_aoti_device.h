@@ -53,6 +53,11 @@ class CudaAotiDevice final : public AotiDevice {
   [[nodiscard]] const CudaFunctions& functions() const noexcept { return gpu_.functions(); }
   /// Whether allocate() gave out memory that starts there.
   [[nodiscard]] bool owns(const std::byte* data) noexcept;
+  /// Memory for what a shim computes with, until the next call of this; null if there is none left. The work that uses
+  /// it is in the order of the runs.
+  [[nodiscard]] std::byte* workspace(std::size_t bytes) noexcept;
+  /// What a library of CUDA keeps for the container; ends with it, while the device is current.
+  [[nodiscard]] std::shared_ptr<void>& library_handle() noexcept { return library_handle_; }
   /// What unload() unloads. Throws bad_alloc.
   void keep(CUmodule module) { modules_.push_back(module); }
   /// Of the library's calls, where they name the legacy stream, the stream of begin().
@@ -71,6 +76,9 @@ class CudaAotiDevice final : public AotiDevice {
   std::mutex mutex_;
   std::vector<Block> blocks_;
   std::vector<CUmodule> modules_;
+  std::byte* workspace_ = nullptr;
+  std::size_t workspace_bytes_ = 0;
+  std::shared_ptr<void> library_handle_;
   cudaStream_t stream_ = nullptr;
   int depth_ = 0;
   std::optional<CudaGpu::Scope> current_;
