@@ -77,6 +77,7 @@ Status check_arguments(const Container& container, std::span<const ArgumentSpec>
 Status bind_ahead(AotiContext& context, std::span<const ArgumentSpec> specs) {
   std::vector<Argument> arguments(specs.size());
   std::vector<std::vector<std::int64_t>> extents;  // sizes and strides of each tensor
+  extents.reserve(2 * specs.size());
   std::vector<const Argument*> pointers;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const ArgumentSpec& spec = specs[i];
