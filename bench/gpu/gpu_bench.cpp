@@ -1,0 +1,402 @@
+// Recorded programs on a GPU, beside the same kernels launched without Tandem, alternating in one process.
+//
+//   tandem_gpu_bench [--device N] [--rounds N] FOLDER...
+//
+// A folder is a recorded program (docs/case-folder.md). Prints one block per program and one for what several programs
+// do to each other, if folders called split25, heavy and narrow are among them. Results are compared with the recorded
+// ones before anything is timed.
+#include "backends/aoti/cuda_backend.h"
+#include "backends/aoti/cuda_functions.h"
+#include "cli/case_folder.h"
+#include "cli/compare.h"
+#include "cli/device_values.h"
+#include "cli/timing.h"
+
+#include <tandem/method.h>
+#include <tandem/program.h>
+#include <tandem/stream.h>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tandem {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+[[noreturn]] void stop(const std::string& why) {
+  fmt::print(stderr, "tandem_gpu_bench: {}\n", why);
+  std::exit(1);
+}
+template <class T>
+T must(Result<T> result) {
+  if (!result.ok()) stop(result.error().to_string());
+  return *std::move(result);
+}
+void must(const Status& status) {
+  if (!status.ok()) stop(status.error().to_string());
+}
+void must(cudaError_t code) {
+  if (code != cudaSuccess) stop(cudaGetErrorString(code));
+}
+
+double us(Clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
+
+struct Times {
+  std::vector<double> all{};
+  void add(Clock::duration time) { all.push_back(us(time)); }
+  [[nodiscard]] double at(double percent) {
+    std::sort(all.begin(), all.end());
+    return all.empty() ? 0
+                       : all[std::min(all.size() - 1,
+                                      static_cast<std::size_t>(percent / 100 * static_cast<double>(all.size())))];
+  }
+  [[nodiscard]] std::string text() {
+    return fmt::format("p50 {:8.1f}  p90 {:8.1f}  p99 {:8.1f} us", at(50), at(90), at(99));
+  }
+};
+
+// ---- launches as the delegates make them ----
+
+/// One launch with its own copy of the arguments.
+struct Launch {
+  CUfunction function{};
+  std::array<unsigned, 7> shape{};  // grid, block, shared bytes
+  std::vector<std::vector<std::byte>> arguments{};
+  std::vector<void*> pointers{};
+};
+
+std::atomic<std::uint64_t> launch_count{0};
+std::vector<Launch>* recording = nullptr;
+CUresult (*parameter_info)(CUfunction, std::size_t, std::size_t*, std::size_t*) = nullptr;
+
+CUresult counted_launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                        unsigned bz, unsigned shared, CUstream stream, void** arguments, void** extra) {
+  launch_count.fetch_add(1, std::memory_order_relaxed);
+  if (recording != nullptr) {
+    Launch launch{function, {gx, gy, gz, bx, by, bz, shared}};
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; parameter_info(function, i, &offset, &bytes) == CUDA_SUCCESS; ++i) {
+      const auto* from = static_cast<const std::byte*>(arguments[i]);
+      launch.arguments.emplace_back(from, from + bytes);
+    }
+    for (auto& argument : launch.arguments) launch.pointers.push_back(argument.data());
+    recording->push_back(std::move(launch));
+  }
+  return aoti::cuda_functions().launch_kernel(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra);
+}
+
+const BackendRegistry& counting_backends() {
+  static auto* functions = new aoti::CudaFunctions{aoti::cuda_functions()};
+  static auto* registry = [] {
+    functions->launch_kernel = counted_launch;
+    auto* made = new BackendRegistry;
+    must(made->register_backend("CudaBackend", aoti::make_cuda_backend(*functions)));
+    void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+    parameter_info = reinterpret_cast<decltype(parameter_info)>(dlsym(driver, "cuFuncGetParamInfo"));
+    if (parameter_info == nullptr) stop("the driver has no cuFuncGetParamInfo");
+    return made;
+  }();
+  return *registry;
+}
+
+void replay(const std::vector<Launch>& launches, cudaStream_t stream) {
+  for (const Launch& l : launches) {
+    const auto& s = l.shape;
+    if (aoti::cuda_functions().launch_kernel(l.function, s[0], s[1], s[2], s[3], s[4], s[5], s[6], stream,
+                                             const_cast<void**>(l.pointers.data()), nullptr) != CUDA_SUCCESS) {
+      stop("a raw launch failed");
+    }
+  }
+}
+
+// ---- programs ----
+
+DeviceId device{DeviceType::Cuda, 0};
+int rounds = 1000;
+
+struct Loaded {
+  std::string name{};
+  std::shared_ptr<const Program> program{};
+  std::shared_ptr<Method> method{};
+  std::vector<Value> inputs{};
+};
+
+std::size_t free_device_bytes() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  must(cudaMemGetInfo(&free, &total));
+  return free;
+}
+
+std::shared_ptr<Method> load(const std::shared_ptr<const Program>& program, const std::string& name,
+                             StreamPolicy streams = StreamPolicy::PerThread) {
+  MethodOptions options;
+  options.device = device;
+  options.backends = &counting_backends();
+  options.streams = streams;
+  return must(Method::load(program, name, options));
+}
+
+struct Files {
+  cli::CaseFolder folder{};
+  std::filesystem::path root{};
+};
+
+std::vector<Value> inputs_of(const Files& files, const MethodMeta& meta) {
+  const cli::Case& first = files.folder.methods.front().cases.front();
+  auto loaded = must(cli::load_values(files.root, first.inputs));
+  auto row = must(cli::values_of_call(loaded, first.inputs, first.repeat != 0, 0));
+  return must(cli::to_device(row, meta, device));
+}
+
+void check_result(const Files& files, Method& method, const std::vector<Value>& inputs) {
+  const cli::Case& first = files.folder.methods.front().cases.front();
+  auto loaded = must(cli::load_values(files.root, first.outputs));
+  auto expected = must(cli::values_of_call(loaded, first.outputs, first.repeat != 0, 0));
+  const auto found = must(cli::to_host(must(method.execute(inputs))));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto compared = cli::compare(found[i], expected[i], first.tolerance);
+    if (!compared.matched) stop(fmt::format("{}: output {} is wrong: {}", files.root.string(), i, compared.reason));
+  }
+}
+
+Loaded bench_program(const std::filesystem::path& path) {
+  Files files{must(cli::read_case_folder(path)), path};
+  Loaded loaded;
+  loaded.name = path.filename().string();
+  const std::string method = files.folder.methods.front().name;
+  std::vector<std::filesystem::path> data = files.folder.data_files;
+  // Once to bring the driver and the files' pages in; then what loading costs.
+  loaded.program = must(Program::load(files.folder.program, data));
+  load(loaded.program, method).reset();
+  must(cudaDeviceSynchronize());
+  const std::size_t free_before = free_device_bytes();
+  const auto begin = Clock::now();
+  loaded.program = must(Program::load(files.folder.program, data));
+  loaded.method = load(loaded.program, method);
+  const auto load_time = Clock::now() - begin;
+  loaded.inputs = inputs_of(files, loaded.method->meta());
+  check_result(files, *loaded.method, loaded.inputs);
+  const std::size_t used = free_before - free_device_bytes();
+  fmt::print("\n{}\n  load {:.1f} ms, GPU memory of the loaded program {:.1f} MiB\n", path.string(),
+             us(load_time) / 1000, static_cast<double>(used) / (1 << 20));
+
+  std::vector<Value> outputs(loaded.method->meta().outputs.size());
+  for (int i = 0; i < 20; ++i) must(loaded.method->execute_into(loaded.inputs, outputs));
+  std::vector<Launch> launches;
+  recording = &launches;
+  const std::uint64_t before = launch_count;
+  must(loaded.method->execute_into(loaded.inputs, outputs));
+  recording = nullptr;
+  fmt::print("  launches in a run: {}\n", launch_count - before);
+
+  // Host inputs and outputs; beside it the same kernels with one copy for each input and output and one wait.
+  std::size_t in_bytes = 0;
+  std::size_t out_bytes = 0;
+  for (const Value& value : loaded.inputs) in_bytes += value.is_tensor() ? value.tensor().nbytes() : 0;
+  for (const Value& value : outputs) out_bytes += value.is_tensor() ? value.tensor().nbytes() : 0;
+  void* host = nullptr;
+  void* gpu = nullptr;
+  must(cudaMallocHost(&host, in_bytes + out_bytes + 1));
+  must(cudaMalloc(&gpu, in_bytes + out_bytes + 1));
+  cudaStream_t stream{};
+  must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const bool copies = !loaded.inputs.empty() && loaded.inputs.front().tensor().device() == DeviceId{};
+  Times tandem_times;
+  Times raw_times;
+  Times launches_alone;
+  Times call;
+  const auto own = must(Stream::create(device));
+  ExecuteOptions on_own;
+  on_own.stream = own;
+  const int count = loaded.name == "heavy" ? std::min(rounds, 100) : rounds;
+  for (int i = 0; i < count; ++i) {
+    auto start = Clock::now();
+    must(loaded.method->execute_into(loaded.inputs, outputs));
+    must(cudaDeviceSynchronize());
+    tandem_times.add(Clock::now() - start);
+    start = Clock::now();
+    if (copies) must(cudaMemcpyAsync(gpu, host, in_bytes, cudaMemcpyHostToDevice, stream));
+    const auto first_launch = Clock::now();
+    replay(launches, stream);
+    launches_alone.add(Clock::now() - first_launch);
+    if (copies) must(cudaMemcpyAsync(host, gpu, out_bytes, cudaMemcpyDeviceToHost, stream));
+    must(cudaStreamSynchronize(stream));
+    must(cudaDeviceSynchronize());
+    raw_times.add(Clock::now() - start);
+    if (!loaded.method->meta().is_fully_async()) continue;
+    start = Clock::now();
+    const auto execution = must(loaded.method->execute_async(loaded.inputs, on_own));
+    call.add(Clock::now() - start);
+    must(execution.done().synchronize());
+  }
+  fmt::print("  execute                    {}\n", tandem_times.text());
+  fmt::print("  raw kernels, copies, wait  {}\n", raw_times.text());
+  fmt::print("  ratio of the medians       {:.3f}\n", tandem_times.at(50) / raw_times.at(50));
+  fmt::print("  raw launches, host time    {}\n", launches_alone.text());
+  if (!call.all.empty()) fmt::print("  execute_async, the call    {}\n", call.text());
+  must(cudaStreamDestroy(stream));
+  must(cudaFree(gpu));
+  must(cudaFreeHost(host));
+
+  // Threads of a pool on one method.
+  for (const int threads : {1, 8}) {
+    std::vector<Times> of(static_cast<std::size_t>(threads));
+    const auto from = Clock::now();
+    std::vector<std::thread> pool;
+    for (int t = 0; t < threads; ++t) {
+      pool.emplace_back([&, t] {
+        std::vector<Value> mine(loaded.method->meta().outputs.size());
+        for (int i = 0; i < count / threads; ++i) {
+          const auto start = Clock::now();
+          must(loaded.method->execute_into(loaded.inputs, mine));
+          of[static_cast<std::size_t>(t)].add(Clock::now() - start);
+        }
+      });
+    }
+    for (std::thread& thread : pool) thread.join();
+    const double wall = us(Clock::now() - from) / (count / threads * threads);
+    Times merged;
+    for (const Times& one : of) merged.all.insert(merged.all.end(), one.all.begin(), one.all.end());
+    fmt::print("  {} thread{}, one method      {}, {:.1f} us of wall time a run\n", threads, threads == 1 ? " " : "s",
+               merged.text(), wall);
+  }
+  return loaded;
+}
+
+/// A program's times while another runs on a second thread all the time.
+void beside(Loaded& small, Loaded& big, StreamPolicy policy, const char* what) {
+  const auto mine = load(small.program, small.method->meta().name, policy);
+  const auto theirs = load(big.program, big.method->meta().name, policy);
+  std::atomic<bool> ends{false};
+  std::thread other{[&] {
+    std::vector<Value> outputs(theirs->meta().outputs.size());
+    while (!ends) must(theirs->execute_into(big.inputs, outputs));
+  }};
+  Times times;
+  std::vector<Value> outputs(mine->meta().outputs.size());
+  for (int i = 0; i < 20; ++i) must(mine->execute_into(small.inputs, outputs));
+  for (int i = 0; i < 300; ++i) {
+    const auto start = Clock::now();
+    must(mine->execute_into(small.inputs, outputs));
+    times.add(Clock::now() - start);
+  }
+  ends = true;
+  other.join();
+  fmt::print("  {} beside {}, {:<22} {}\n", small.name, big.name, what, times.text());
+}
+
+/// Two programs at once against one after the other.
+void makespan(Loaded& program, StreamPolicy policy, const char* what) {
+  std::array<std::shared_ptr<Method>, 2> methods{load(program.program, program.method->meta().name, policy),
+                                                 load(program.program, program.method->meta().name, policy)};
+  constexpr int kRuns = 200;
+  const auto run = [&](int which) {
+    std::vector<Value> outputs(methods[0]->meta().outputs.size());
+    for (int i = 0; i < kRuns; ++i)
+      must(methods[static_cast<std::size_t>(which)]->execute_into(program.inputs, outputs));
+  };
+  run(0);
+  run(1);
+  auto start = Clock::now();
+  run(0);
+  run(1);
+  const double serial = us(Clock::now() - start);
+  start = Clock::now();
+  std::thread other{[&] { run(1); }};
+  run(0);
+  other.join();
+  const double both = us(Clock::now() - start);
+  fmt::print("  two of {}, {:<18} makespan {:.1f} us a pair, {:.2f} of the serial sum\n", program.name, what,
+             both / kRuns, both / serial);
+}
+
+std::size_t count_entries(const char* folder) {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator{folder}) ++count;
+  return count;
+}
+
+void cycles(Loaded& program) {
+  std::size_t free_at_2 = 0;
+  std::size_t fds_at_2 = 0;
+  for (int i = 1; i <= 100; ++i) {
+    {
+      const auto method = load(program.program, program.method->meta().name);
+      std::vector<Value> outputs(method->meta().outputs.size());
+      for (int k = 0; k < 2; ++k) must(method->execute_into(program.inputs, outputs));
+    }
+    must(cudaDeviceSynchronize());
+    if (i == 2) {
+      free_at_2 = free_device_bytes();
+      fds_at_2 = count_entries("/proc/self/fd");
+    }
+  }
+  fmt::print(
+      "  100 cycles of loading, running, unloading {}: free GPU memory {:+.2f} MiB, descriptors {:+d} since the "
+      "second\n",
+      program.name, (static_cast<double>(free_device_bytes()) - static_cast<double>(free_at_2)) / (1 << 20),
+      static_cast<int>(count_entries("/proc/self/fd")) - static_cast<int>(fds_at_2));
+}
+
+int run(int argc, char** argv) {
+  std::vector<std::filesystem::path> folders;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "--device" && i + 1 < argc) {
+      device.index = static_cast<std::int16_t>(std::atoi(argv[++i]));
+    } else if (option == "--rounds" && i + 1 < argc) {
+      rounds = std::atoi(argv[++i]);
+    } else {
+      folders.emplace_back(option);
+    }
+  }
+  must(cudaSetDevice(device.index));
+  cudaDeviceProp properties{};
+  must(cudaGetDeviceProperties(&properties, device.index));
+  int driver = 0;
+  must(cudaDriverGetVersion(&driver));
+  fmt::print("{}, CUDA driver {}.{}, {} rounds\n", properties.name, driver / 1000, driver % 1000 / 10, rounds);
+  std::map<std::string, Loaded> programs;
+  for (const auto& folder : folders) {
+    Loaded loaded = bench_program(folder);
+    programs.emplace(loaded.name, std::move(loaded));
+  }
+  fmt::print("\nseveral programs\n");
+  if (programs.contains("split25") && programs.contains("heavy")) {
+    beside(programs.at("split25"), programs.at("heavy"), StreamPolicy::PerThread, "streams of the threads");
+    beside(programs.at("split25"), programs.at("heavy"), StreamPolicy::PerMethod, "streams of the methods");
+  }
+  for (const char* name : {"narrow", "split25"}) {
+    if (!programs.contains(name)) continue;
+    makespan(programs.at(name), StreamPolicy::PerThread, "thread's streams");
+    makespan(programs.at(name), StreamPolicy::PerMethod, "own streams");
+  }
+  for (const char* name : {"mlp", "split25"}) {
+    if (programs.contains(name)) cycles(programs.at(name));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tandem
+
+int main(int argc, char** argv) { return tandem::run(argc, argv); }
