@@ -244,6 +244,19 @@ TEST_F(CudaHandlesTest, AStreamIsItsDevicesWhateverIsCurrent) {
   EXPECT_EQ(current, 0);
 }
 
+TEST_F(CudaHandlesTest, AThreadWithoutADeviceBorrowsAndAsks) {
+  const auto buffer = device().allocate(64);
+  std::thread{[this, &buffer] {
+    const auto stream = tandem::cuda::borrow_stream(stream_);
+    ASSERT_TRUE(stream.ok()) << stream.error().to_string();
+    EXPECT_TRUE(works(stream->ref().get()));
+    EXPECT_EQ(*owner_of(buffer->data()), device().id());
+    CUcontext current = nullptr;
+    EXPECT_EQ(TANDEM_DRIVER(cuCtxGetCurrent)(&current), CUDA_SUCCESS);
+    EXPECT_EQ(current, nullptr);
+  }}.join();
+}
+
 TEST_F(CudaHandlesTest, TheLegacyStreamIsRefused) {
   for (cudaStream_t legacy : {cudaStream_t{nullptr}, cudaStreamLegacy}) {
     EXPECT_EQ(tandem::cuda::borrow_stream(legacy).error().code(), ErrorCode::InvalidArgument);
@@ -303,6 +316,10 @@ TEST_F(CudaHandlesTest, PointersAreTensorsOfTheirDevice) {
   const auto tensor = tandem::cuda::tensor_from_pointer(buffer->data(), ScalarType::Float, sizes);
   ASSERT_TRUE(tensor.ok());
   EXPECT_EQ(tensor->device(), device().id());
+  void* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, 64, cudaMemAttachGlobal), cudaSuccess);
+  EXPECT_TRUE(tandem::cuda::tensor_from_pointer(managed, ScalarType::Float, sizes).ok());
+  EXPECT_EQ(cudaFree(managed), cudaSuccess);
   const auto pinned = device().allocate_staging(64);
   std::array<float, 16> pageable{};
   for (void* host : {static_cast<void*>(pinned->data()), static_cast<void*>(pageable.data())}) {
