@@ -20,7 +20,10 @@ class FairGate {
   void enter() {
     const std::uint64_t ticket = next_.fetch_add(1, std::memory_order_relaxed);
     if (may_enter(ticket)) return;
-    slots_[ticket % slots_.size()].wait([this, ticket] { return may_enter(ticket); });
+    // Sleeping threads take long to wake: the one whose turn is next wakes early and looks out for it.
+    WaitPoint& slot = slots_[ticket % slots_.size()];
+    slot.wait([this, ticket] { return ticket < left() + permits_ + 1; });
+    slot.wait([this, ticket] { return may_enter(ticket); }, kSpinsOfTheNext);
   }
 
   [[nodiscard]] bool try_enter() noexcept {
@@ -30,17 +33,20 @@ class FairGate {
   }
 
   void leave() noexcept {
-    const std::uint64_t left = left_.fetch_add(1, std::memory_order_seq_cst);
-    slots_[(left + permits_) % slots_.size()].notify();
+    const std::uint64_t next = left_.fetch_add(1, std::memory_order_seq_cst) + permits_;
+    slots_[next % slots_.size()].notify();
+    slots_[(next + 1) % slots_.size()].notify();
   }
 
   /// How many have come so far, let in or not. For tests.
   [[nodiscard]] std::uint64_t tickets_out() const noexcept { return next_.load(std::memory_order_relaxed); }
 
  private:
-  [[nodiscard]] bool may_enter(std::uint64_t ticket) const noexcept {
-    return ticket < left_.load(std::memory_order_seq_cst) + permits_;
-  }
+  /// Some hundred microseconds.
+  static constexpr int kSpinsOfTheNext = 3000;
+
+  [[nodiscard]] std::uint64_t left() const noexcept { return left_.load(std::memory_order_seq_cst); }
+  [[nodiscard]] bool may_enter(std::uint64_t ticket) const noexcept { return ticket < left() + permits_; }
 
   const std::uint64_t permits_;
   std::atomic<std::uint64_t> next_{0};  ///< Tickets given out.
