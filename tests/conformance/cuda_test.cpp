@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -32,7 +33,8 @@ Function driver_function(const char* name) {
 class CudaTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto found = find_device(device_count() - 1);  // the last: what goes to device 0 by accident fails
+    // The last: what goes to device 0 by accident fails.
+    const auto found = find_device(std::max(device_count() - 1, 0));
     if (found.ok()) {
       device_ = *found;
       return;
