@@ -26,7 +26,7 @@ cudaError_t refuse_memory(std::size_t bytes, const CudaAotiDevice& device) noexc
 }
 
 /// Memory of the container, which gives it back when it ends.
-cudaError_t allocate(void** data, std::size_t bytes) noexcept {
+cudaError_t give(void** data, std::size_t bytes) noexcept {
   return in_call([&](CudaAotiDevice& device) {
     *data = device.allocate(bytes);
     return *data == nullptr ? refuse_memory(bytes, device) : cudaSuccess;
@@ -136,7 +136,7 @@ const char* get_error_string(cudaError_t code) noexcept {
 
 void add_cuda_runtime_shims(std::vector<Shim>& shims) {
   shims.insert(shims.end(), {
-                                {"cudaMalloc", address_of(allocate)},
+                                {"cudaMalloc", address_of(give)},
                                 {"cudaFree", address_of(give_back)},
                                 {"cudaMemcpy", address_of(copy)},
                                 {"cudaMemcpyAsync", address_of(copy_async)},

@@ -378,7 +378,7 @@ TEST_F(Cuda, FunctionsThatNobodySuppliesAreAllNamedBeforeAnythingRuns) {
 }
 
 TEST_F(Cuda, KernelsForAnotherGpuAreRefusedAtLoadNamingIt) {
-  fake_.module_load = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  fake_.module_load_answer = CUDA_ERROR_NO_BINARY_FOR_GPU;
   const Error error = counter_model().refusal();
   EXPECT_EQ(error.code(), ErrorCode::IncompatibleDelegate);
   EXPECT_THAT(error.native().text,
@@ -386,7 +386,7 @@ TEST_F(Cuda, KernelsForAnotherGpuAreRefusedAtLoadNamingIt) {
 }
 
 TEST_F(Cuda, FaultOfTheFirstRunFailsTheLoad) {
-  fake_.synchronize = cudaErrorIllegalAddress;
+  fake_.synchronize_answer = cudaErrorIllegalAddress;
   EXPECT_EQ(results_model().refusal().code(), ErrorCode::DeviceFault);
 }
 
@@ -415,9 +415,9 @@ TEST_F(Cuda, HundredLoadsLeaveNothing) {
   for (int i = 0; i < 100; ++i) {
     CudaModel model = counter_model();
     run(model.runner());
-    fake_.module_load = i % 2 == 0 ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
+    fake_.module_load_answer = i % 2 == 0 ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
     EXPECT_EQ(counter_model().prepare().ok(), i % 2 != 0);
-    fake_.module_load = CUDA_SUCCESS;
+    fake_.module_load_answer = CUDA_SUCCESS;
   }
 }
 
@@ -473,7 +473,7 @@ TEST(CudaImage, TargetsOfCubinsFatbinariesAndPtx) {
   put(fatbinary, std::uint16_t{1});
   put(fatbinary, std::uint16_t{16});
   put(fatbinary, std::uint64_t{2 * 64});
-  for (const std::uint16_t kind : {2, 1}) {
+  for (const auto kind : {std::uint16_t{2}, std::uint16_t{1}}) {
     std::string entry;
     put(entry, kind);
     put(entry, std::uint16_t{0});
