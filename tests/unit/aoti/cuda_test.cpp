@@ -4,6 +4,7 @@
 #include "backends/aoti/cuda_aoti_device.h"
 #include "backends/aoti/cuda_image.h"
 #include "backends/aoti/cuda_shims.h"
+#include "device/cuda/cuda_device.h"
 #include "library_files.h"
 #include "support/delegate_runner.h"
 #include "support/fake_cuda.h"
@@ -66,7 +67,7 @@ class CudaModel {
   [[nodiscard]] const std::string& code_key() const { return library_key_; }
   [[nodiscard]] Blobs& blobs() { return blobs_; }
 
-  Result<std::unique_ptr<Delegate>> prepare(int device = 0) {
+  Result<std::unique_ptr<Delegate>> prepare(int device = 0, const CudaFunctions& functions = FakeCuda::functions()) {
     specs_.clear();
     for (ArgumentMemory& memory : arguments_) {
       specs_.push_back({memory.argument.kind, memory.argument.tensor.dtype, memory.sizes, memory.dim_order, false,
@@ -80,7 +81,7 @@ class CudaModel {
     context.arguments = specs_;
     context.compile_specs = compile_specs;
     context.named_data = &blobs_;
-    return make_cuda_backend(FakeCuda::functions())->prepare(std::as_bytes(std::span{payload_}), context);
+    return make_cuda_backend(functions)->prepare(std::as_bytes(std::span{payload_}), context);
   }
   /// Another context of the same delegate each time.
   DelegateRunner& runner() {
@@ -101,8 +102,9 @@ class CudaModel {
   }
   [[nodiscard]] const Delegate& delegate() const { return *delegate_; }
 
-  Error refusal() {
-    auto made = prepare();
+  Error refusal() { return refusal_on(FakeCuda::functions()); }
+  Error refusal_on(const CudaFunctions& functions) {
+    auto made = prepare(0, functions);
     EXPECT_FALSE(made.ok());
     return made.ok() ? Error{ErrorCode::Internal, "accepted"} : made.error();
   }
@@ -264,6 +266,15 @@ TEST_F(Cuda, ResultsOfOtherLayoutsAreCopiedOnTheRunsStream) {
   EXPECT_THAT(fake_.counts, UnorderedElementsAre(Pair("cuLaunchKernel", 1), Pair("cuModuleGetFunction", 1),
                                                  Pair("cudaMemcpy2DAsync", 2), Pair("cudaMemcpyAsync", 2)));
   EXPECT_THAT(fake_.streams, ElementsAre(FakeCuda::kRunStream));
+}
+
+TEST_F(Cuda, NumberOnTheDeviceIsRefused) {
+  CudaModel model{"cuda_results"};
+  model.tensor({2, 3}).number().tensor({2, 3}).tensor({2, 3}).number().tensor({2, 3});
+  const Status ran = model.runner().run();
+  ASSERT_FALSE(ran.ok());
+  EXPECT_EQ(ran.error().code(), ErrorCode::NotSupported);
+  EXPECT_EQ(ran.error().site().argument, 1);
 }
 
 /// Only the first sizes are known when the delegate is loaded.
@@ -445,6 +456,14 @@ TEST(CudaBackend, TakesTheOptionsOfExecutorch) {
   EXPECT_TRUE(backend->set_options(options).ok());
   set_log_sink({});
   EXPECT_THAT(lines, ElementsAre(HasSubstr("use_shared_cuda_stream")));
+}
+
+TEST(CudaBackend, IsNotAvailableWithoutADevice) {
+  if (device::cuda::device_count() != 0) GTEST_SKIP() << "there is a CUDA device";
+  const Status available = make_cuda_backend()->available();
+  ASSERT_FALSE(available.ok());
+  EXPECT_EQ(available.error().code(), ErrorCode::NotSupported);
+  EXPECT_EQ(CudaModel{"cuda_results"}.tensor({2, 3}).refusal_on(cuda_functions()).code(), ErrorCode::NotSupported);
 }
 
 TEST(CudaBackend, RefusesAnOptionOfAnotherType) {
