@@ -43,8 +43,8 @@ RULES = {
     "src/device/hip": Rule(DEVICE + ("src/device/gpu", "src/device/hip"), ("fmt/", "hip/")),
     "src/runtime": Rule(RUNTIME, ("fmt/",)),
     "src/ops/portable": Rule(BASE + ("src/runtime/op.h", "src/ops/portable"), ("fmt/", "cblas.h")),
-    # A backend may know the one GPU API that its delegates are compiled for.
-    "src/backends/aoti": Rule(DEVICE + ("src/device/cuda", "src/backends/aoti"), ("fmt/", "cblas.h", "cublasLt.h", "cudnn.h")),
+    "src/backends/aoti": Rule(DEVICE + ("src/device/gpu", "src/device/cuda", "src/backends/aoti"),
+                              ("fmt/", "cblas.h", "cublasLt.h", "cudnn.h")),
     "src/backends/tensorrt": Rule(DEVICE + ("src/backends/tensorrt",), ("fmt/", "cuda", "NvInfer")),
     "src/backends/custom": Rule(DEVICE + ("src/backends/custom",), ("fmt/",)),
     "src/facade": Rule(FACADE, ("fmt/",)),

@@ -97,7 +97,7 @@ cudaError_t stream_create(cudaStream_t* stream) {
 cudaError_t stream_synchronize(cudaStream_t stream) {
   called("cudaStreamSynchronize");
   on(stream);
-  return fake().synchronize;
+  return fake().synchronize_answer;
 }
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/, cudaStream_t stream) {
   called("cudaMemcpyAsync");
@@ -161,7 +161,7 @@ CUresult launch_ex(const CUlaunchConfig* config, CUfunction function, void** arg
 }
 CUresult module_load(CUmodule* module, const void* image) {
   called("cuModuleLoadData");
-  if (fake().module_load != CUDA_SUCCESS) return fake().module_load;
+  if (fake().module_load_answer != CUDA_SUCCESS) return fake().module_load_answer;
   *module = reinterpret_cast<CUmodule>(new FakeModule{image});
   fake().modules.insert(*module);
   return CUDA_SUCCESS;
@@ -245,9 +245,9 @@ void FakeCuda::reset() {
   counts.clear();
   log.clear();
   streams.clear();
-  module_load = CUDA_SUCCESS;
+  module_load_answer = CUDA_SUCCESS;
   allocations_left = -1;
-  synchronize = cudaSuccess;
+  synchronize_answer = cudaSuccess;
 }
 
 int FakeCuda::count(const std::string& name) const {

@@ -37,9 +37,9 @@ struct FakeCuda {
   int entered = 0;                             ///< Scopes of the device that are open.
 
   // Planned failures.
-  CUresult module_load = CUDA_SUCCESS;    ///< Of every load.
-  int allocations_left = -1;              ///< Then there is no memory; -1: any number.
-  cudaError_t synchronize = cudaSuccess;  ///< Of every wait for a stream.
+  CUresult module_load_answer = CUDA_SUCCESS;    ///< Of every load.
+  int allocations_left = -1;                     ///< Then there is no memory; -1: any number.
+  cudaError_t synchronize_answer = cudaSuccess;  ///< Of every wait for a stream.
 };
 
 }  // namespace tandem::testing

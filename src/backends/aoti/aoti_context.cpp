@@ -123,7 +123,7 @@ Status AotiContext::warm_up(std::span<const Argument* const> arguments) {
     copy.tensor.data = nullptr;
     if (stand_ins.size() <= input_count()) bytes = base::align_up(bytes, kZerosAlignment) + range_of(copy.tensor).end;
   }
-  TANDEM_TRY(const DeviceBytes zeros, allocate(*device_, bytes));
+  TANDEM_TRY(DeviceBytes zeros, allocate(*device_, bytes));
   std::size_t offset = 0;
   for (Argument& argument : stand_ins) {
     if (pointers.size() < input_count() && argument.is_tensor()) {
@@ -141,6 +141,7 @@ Status AotiContext::warm_up(std::span<const Argument* const> arguments) {
   targets_known_ = false;
   const Status ran = run_once(pointers, {});
   drop_outputs();
+  zeros.reset();
   TANDEM_CHECK_OK(device_->finish());
   TANDEM_CHECK_OK(ready_.reset());
   if (ran.ok()) return memory_.reserve();

@@ -7,6 +7,7 @@
 
 #include <tandem/tensor.h>
 
+#include <deque>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -76,8 +77,7 @@ Status check_arguments(const Container& container, std::span<const ArgumentSpec>
 /// Binds the context at the sizes that the program tells, upper bounds where they vary. Off the host that runs it.
 Status bind_ahead(AotiContext& context, std::span<const ArgumentSpec> specs) {
   std::vector<Argument> arguments(specs.size());
-  std::vector<std::vector<std::int64_t>> extents;  // sizes and strides of each tensor
-  extents.reserve(2 * specs.size());
+  std::deque<std::vector<std::int64_t>> extents;  // sizes and strides of each tensor
   std::vector<const Argument*> pointers;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const ArgumentSpec& spec = specs[i];

@@ -52,7 +52,8 @@ class AotiDevice : public MemorySource {
   virtual void end() noexcept = 0;
   /// Of the begin() in effect.
   [[nodiscard]] virtual void* stream() const noexcept = 0;
-  /// Blocks until the device's own stream is done.
+  /// Blocks until the device's own stream is done, and gives back memory that nobody uses.
+  /// Errors: DeviceFault; others of the work on that stream.
   [[nodiscard]] virtual Status finish() = 0;
   /// The container is deleted: lets go of what it loaded.
   virtual void unload() noexcept = 0;

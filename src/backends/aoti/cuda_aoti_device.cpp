@@ -91,8 +91,11 @@ void CudaAotiDevice::end() noexcept {
 
 Status CudaAotiDevice::finish() {
   const cudaError_t code = functions().stream_synchronize(gpu_.stream());
-  return code == cudaSuccess ? Status{}
-                             : Status{functions().error(code, "the delegate's first run").with_device(gpu_.name())};
+  if (code != cudaSuccess) return functions().error(code, "the delegate's first run").with_device(gpu_.name());
+  const std::scoped_lock lock{mutex_};
+  std::erase_if(blocks_,
+                [this](const Block& block) { return !block.used && functions().free(block.data) == cudaSuccess; });
+  return {};
 }
 
 void CudaAotiDevice::unload() noexcept {

@@ -13,8 +13,9 @@ namespace tandem::aoti {
 
 /// A GPU as one container sees it.
 ///
-/// Released memory is kept for the container's next allocations, and given back when this object ends: cudaFree waits
-/// for the whole device. All work of a container is in the order of its runs, so memory of one is free for the next.
+/// Released memory is kept for the container's next allocations, and given back by finish() and when this object ends:
+/// cudaFree waits for the whole device. All work of a container is in the order of its runs, so memory of one is free
+/// for the next.
 ///
 /// Thread-safety: allocate() and release() from any thread, the rest as AotiDevice.
 class CudaAotiDevice final : public AotiDevice {

@@ -12,6 +12,8 @@
 namespace tandem::aoti {
 namespace {
 
+constexpr const char* kNoMemory = "out of memory";
+
 /// New memory for a handle whose geometry, dtype and device are set: the run's plan if one is under way. What a
 /// device's library keeps on the host is from the heap.
 const char* allocate(AtenTensor& handle) noexcept {
@@ -25,7 +27,7 @@ const char* allocate(AtenTensor& handle) noexcept {
     handle.storage = call != nullptr && call->run != nullptr ? call->run->allocate(*bytes, handle.dtype)
                                                              : make_storage(device, *bytes);
   }
-  if (handle.storage == nullptr) return "out of memory";
+  if (handle.storage == nullptr) return kNoMemory;
   handle.base = handle.storage->data;
   handle.storage_bytes = *bytes;
   handle.defined = true;
@@ -48,7 +50,11 @@ std::int32_t make_empty(const char* shim, const Geometry& geometry, std::int32_t
     if (why == nullptr) why = allocate(handle);
     if (why != nullptr) {
       delete_handle(handle);
-      return refuse(shim, why);
+      const std::int32_t refused = refuse(shim, why);
+      if (CallState* call = current_call(); call != nullptr && why == kNoMemory) {
+        call->refusal_code = ErrorCode::OutOfMemory;
+      }
+      return refused;
     }
     *out = &handle;
     return kShimOk;

@@ -1,6 +1,7 @@
 #include "backends/aoti/cuda_functions.h"
 #include "device/cuda/cuda_device.h"
 #include "device/host/host_device.h"
+#include "format/pte/pte.h"
 #include "support/cuda_program.h"
 #include "support/fake_cuda.h"
 

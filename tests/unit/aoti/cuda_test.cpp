@@ -4,6 +4,7 @@
 #include "backends/aoti/cuda_aoti_device.h"
 #include "backends/aoti/cuda_image.h"
 #include "backends/aoti/cuda_shims.h"
+#include "device/cuda/cuda_device.h"
 #include "library_files.h"
 #include "support/delegate_runner.h"
 #include "support/fake_cuda.h"
@@ -66,7 +67,7 @@ class CudaModel {
   [[nodiscard]] const std::string& code_key() const { return library_key_; }
   [[nodiscard]] Blobs& blobs() { return blobs_; }
 
-  Result<std::unique_ptr<Delegate>> prepare(int device = 0) {
+  Result<std::unique_ptr<Delegate>> prepare(int device = 0, const CudaFunctions& functions = FakeCuda::functions()) {
     specs_.clear();
     for (ArgumentMemory& memory : arguments_) {
       specs_.push_back({memory.argument.kind, memory.argument.tensor.dtype, memory.sizes, memory.dim_order, false,
@@ -80,7 +81,7 @@ class CudaModel {
     context.arguments = specs_;
     context.compile_specs = compile_specs;
     context.named_data = &blobs_;
-    return make_cuda_backend(FakeCuda::functions())->prepare(std::as_bytes(std::span{payload_}), context);
+    return make_cuda_backend(functions)->prepare(std::as_bytes(std::span{payload_}), context);
   }
   /// Another context of the same delegate each time.
   DelegateRunner& runner() {
@@ -101,8 +102,9 @@ class CudaModel {
   }
   [[nodiscard]] const Delegate& delegate() const { return *delegate_; }
 
-  Error refusal() {
-    auto made = prepare();
+  Error refusal() { return refusal_on(FakeCuda::functions()); }
+  Error refusal_on(const CudaFunctions& functions) {
+    auto made = prepare(0, functions);
     EXPECT_FALSE(made.ok());
     return made.ok() ? Error{ErrorCode::Internal, "accepted"} : made.error();
   }
@@ -266,6 +268,15 @@ TEST_F(Cuda, ResultsOfOtherLayoutsAreCopiedOnTheRunsStream) {
   EXPECT_THAT(fake_.streams, ElementsAre(FakeCuda::kRunStream));
 }
 
+TEST_F(Cuda, NumberOnTheDeviceIsRefused) {
+  CudaModel model{"cuda_results"};
+  model.tensor({2, 3}).number().tensor({2, 3}).tensor({2, 3}).number().tensor({2, 3});
+  const Status ran = model.runner().run();
+  ASSERT_FALSE(ran.ok());
+  EXPECT_EQ(ran.error().code(), ErrorCode::NotSupported);
+  EXPECT_EQ(ran.error().site().argument, 1);
+}
+
 /// Only the first sizes are known when the delegate is loaded.
 TEST_F(Cuda, RunAtOtherSizesRecordsWithoutWaiting) {
   CudaModel model = results_model(4);
@@ -378,7 +389,7 @@ TEST_F(Cuda, FunctionsThatNobodySuppliesAreAllNamedBeforeAnythingRuns) {
 }
 
 TEST_F(Cuda, KernelsForAnotherGpuAreRefusedAtLoadNamingIt) {
-  fake_.module_load = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  fake_.module_load_answer = CUDA_ERROR_NO_BINARY_FOR_GPU;
   const Error error = counter_model().refusal();
   EXPECT_EQ(error.code(), ErrorCode::IncompatibleDelegate);
   EXPECT_THAT(error.native().text,
@@ -386,7 +397,7 @@ TEST_F(Cuda, KernelsForAnotherGpuAreRefusedAtLoadNamingIt) {
 }
 
 TEST_F(Cuda, FaultOfTheFirstRunFailsTheLoad) {
-  fake_.synchronize = cudaErrorIllegalAddress;
+  fake_.synchronize_answer = cudaErrorIllegalAddress;
   EXPECT_EQ(results_model().refusal().code(), ErrorCode::DeviceFault);
 }
 
@@ -415,9 +426,9 @@ TEST_F(Cuda, HundredLoadsLeaveNothing) {
   for (int i = 0; i < 100; ++i) {
     CudaModel model = counter_model();
     run(model.runner());
-    fake_.module_load = i % 2 == 0 ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
+    fake_.module_load_answer = i % 2 == 0 ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
     EXPECT_EQ(counter_model().prepare().ok(), i % 2 != 0);
-    fake_.module_load = CUDA_SUCCESS;
+    fake_.module_load_answer = CUDA_SUCCESS;
   }
 }
 
@@ -447,6 +458,14 @@ TEST(CudaBackend, TakesTheOptionsOfExecutorch) {
   EXPECT_THAT(lines, ElementsAre(HasSubstr("use_shared_cuda_stream")));
 }
 
+TEST(CudaBackend, IsNotAvailableWithoutADevice) {
+  if (device::cuda::device_count() != 0) GTEST_SKIP() << "there is a CUDA device";
+  const Status available = make_cuda_backend()->available();
+  ASSERT_FALSE(available.ok());
+  EXPECT_EQ(available.error().code(), ErrorCode::NotSupported);
+  EXPECT_EQ(CudaModel{"cuda_results"}.tensor({2, 3}).refusal_on(cuda_functions()).code(), ErrorCode::NotSupported);
+}
+
 TEST(CudaBackend, RefusesAnOptionOfAnotherType) {
   const auto backend = make_cuda_backend(FakeCuda::functions());
   EXPECT_EQ(backend->set_options(BackendOptions{}.set_option("use_shared_cuda_stream", "yes")).error().code(),
@@ -473,7 +492,7 @@ TEST(CudaImage, TargetsOfCubinsFatbinariesAndPtx) {
   put(fatbinary, std::uint16_t{1});
   put(fatbinary, std::uint16_t{16});
   put(fatbinary, std::uint64_t{2 * 64});
-  for (const std::uint16_t kind : {2, 1}) {
+  for (const auto kind : {std::uint16_t{2}, std::uint16_t{1}}) {
     std::string entry;
     put(entry, kind);
     put(entry, std::uint16_t{0});

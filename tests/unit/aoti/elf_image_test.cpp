@@ -1,4 +1,5 @@
 #include "backends/aoti/elf_image.h"
+#include "backends/aoti/library.h"
 #include "library_files.h"
 #include "support/fixture_folder.h"
 
@@ -233,6 +234,69 @@ TEST(ElfImage, ClearsTheFlagThatForbidsUnloading) {
   ASSERT_TRUE(image.ok());
   image->isolate();
   EXPECT_EQ(load<std::uint64_t>(image->bytes(), dynamic_value(image->bytes(), DT_FLAGS_1)) & DF_1_NODELETE, 0U);
+}
+
+TEST(ElfImage, NeededVersionsBecomeOptional) {
+  auto image = ElfImage::parse(fixture_library("add"));
+  ASSERT_TRUE(image.ok());
+  image->weaken_versions();
+  const auto bytes = image->bytes();
+  std::size_t need = table(bytes, DT_VERNEED);
+  std::size_t versions = 0;
+  for (;;) {
+    const auto library = load<Elf64_Verneed>(bytes, need);
+    std::size_t at = need + library.vn_aux;
+    for (int i = 0; i < library.vn_cnt; ++i, ++versions) {
+      const auto version = load<Elf64_Vernaux>(bytes, at);
+      EXPECT_NE(version.vna_flags & VER_FLG_WEAK, 0);
+      at += version.vna_next;
+    }
+    if (library.vn_next == 0) break;
+    need += library.vn_next;
+  }
+  EXPECT_GT(versions, 0U);
+}
+
+TEST(ElfImage, NeededLibraryCanBeDropped) {
+  auto image = ElfImage::parse(fixture_library("add"));
+  ASSERT_TRUE(image.ok());
+  const std::string gone{image->needed().front()};
+  ASSERT_GT(image->needed().size(), 1U);
+  EXPECT_TRUE(image->drop_needed(gone));
+  EXPECT_FALSE(image->drop_needed(gone));
+  const auto edited = ElfImage::parse(image->bytes());
+  ASSERT_TRUE(edited.ok());
+  EXPECT_THAT(edited->needed(), Not(Contains(gone)));
+}
+
+/// Writes over the first instructions of the library.
+Bytes library_with(std::initializer_list<unsigned char> code) {
+  Bytes bytes = fixture_library("add");
+  const auto header = load<Elf64_Ehdr>(bytes, 0);
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    const auto segment = load<Elf64_Phdr>(bytes, header.e_phoff + i * sizeof(Elf64_Phdr));
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    std::size_t at = segment.p_offset + segment.p_filesz - code.size();
+    for (const unsigned char byte : code) store(bytes, at++, byte);
+  }
+  return bytes;
+}
+
+TEST(ElfImage, RecognisesMovesOfAvx512) {
+  EXPECT_FALSE(ElfImage::parse(fixture_library("add"))->uses_avx512());
+  EXPECT_TRUE(ElfImage::parse(library_with({0x62, 0xF1, 0xFE, 0x48, 0x6F}))->uses_avx512());   // vmovdqu64 zmm
+  EXPECT_TRUE(ElfImage::parse(library_with({0x62, 0xF1, 0x7C, 0x28, 0x11}))->uses_avx512());   // vmovups ymm
+  EXPECT_FALSE(ElfImage::parse(library_with({0x62, 0xF1, 0x7C, 0x28, 0x12}))->uses_avx512());  // something else
+}
+
+TEST(ElfImage, LibraryWithAvx512IsRefusedWhereTheProcessorLacksIt) {
+  const auto image = ElfImage::parse(library_with({0x62, 0xF1, 0xFE, 0x48, 0x6F}));
+  ASSERT_TRUE(image.ok());
+  EXPECT_TRUE(check_processor(*image, true).ok());
+  const Status status = check_processor(*image, false);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code(), ErrorCode::IncompatibleDelegate);
+  EXPECT_THAT(status.error().message(), HasSubstr("compiled for a processor with AVX-512"));
 }
 
 }  // namespace
