@@ -546,10 +546,10 @@ Result<Device*> cuda() {
   TANDEM_TRY(Device* const last, cuda::find_device(std::max(cuda::device_count() - 1, 0)));
   return last;
 }
-INSTANTIATE_TEST_SUITE_P(Gpus, DeviceTest, ::testing::Values(Candidate{"cuda", &cuda}), name_of);
+INSTANTIATE_TEST_SUITE_P(Cuda, DeviceTest, ::testing::Values(Candidate{"cuda", &cuda}), name_of);
 #endif
 #ifdef TANDEM_HAS_HIP
-INSTANTIATE_TEST_SUITE_P(Gpus, DeviceTest, ::testing::Values(Candidate{"hip", [] { return hip::find_device(0); }}),
+INSTANTIATE_TEST_SUITE_P(Hip, DeviceTest, ::testing::Values(Candidate{"hip", [] { return hip::find_device(0); }}),
                          name_of);
 #endif
 
