@@ -18,6 +18,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <ostream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,6 +52,7 @@ class Trace {
 struct Candidate {
   std::string name;
   Result<Device*> (*find)();
+  friend void PrintTo(const Candidate& candidate, std::ostream* out) { *out << candidate.name; }
 };
 
 /// What every device must do. Copies and fills are the work that can be seen.
