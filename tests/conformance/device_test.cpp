@@ -18,6 +18,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <ostream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,6 +52,7 @@ class Trace {
 struct Candidate {
   std::string name;
   Result<Device*> (*find)();
+  friend void PrintTo(const Candidate& candidate, std::ostream* out) { *out << candidate.name; }
 };
 
 /// What every device must do. Copies and fills are the work that can be seen.
@@ -576,10 +578,10 @@ Result<Device*> cuda() {
   TANDEM_TRY(Device* const last, cuda::find_device(std::max(cuda::device_count() - 1, 0)));
   return last;
 }
-INSTANTIATE_TEST_SUITE_P(Gpus, DeviceTest, ::testing::Values(Candidate{"cuda", &cuda}), name_of);
+INSTANTIATE_TEST_SUITE_P(Cuda, DeviceTest, ::testing::Values(Candidate{"cuda", &cuda}), name_of);
 #endif
 #ifdef TANDEM_HAS_HIP
-INSTANTIATE_TEST_SUITE_P(Gpus, DeviceTest, ::testing::Values(Candidate{"hip", [] { return hip::find_device(0); }}),
+INSTANTIATE_TEST_SUITE_P(Hip, DeviceTest, ::testing::Values(Candidate{"hip", [] { return hip::find_device(0); }}),
                          name_of);
 #endif
 

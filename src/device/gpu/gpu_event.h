@@ -48,11 +48,11 @@ class GpuEvent final : public Event {
     typename Api::Code answer{};
     TANDEM_CHECK_OK(context_.run_relaxed("an event failed", [this, &answer] {
       answer = Api::event_query(handle_);
-      return answer == Api::kNotReady ? Api::kOk : answer;
+      if (answer != Api::kNotReady) return answer;
+      Api::clear_last_error();  // "not ready" is an answer
+      return Api::kOk;
     }));
-    if (answer != Api::kNotReady) return true;
-    Api::clear_last_error();  // "not ready" is an answer, for us
-    return false;
+    return answer == Api::kOk;
   }
 
   [[nodiscard]] Status synchronize() const override {

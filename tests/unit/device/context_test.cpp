@@ -98,7 +98,7 @@ TEST_F(ContextTest, TeardownAfterAFaultMakesNoCalls) {
     const auto stream = make_stream();
     const tandem::Event event = make_event();
     std::byte bytes[8] = {};
-    ASSERT_TRUE(stream->upload(bytes, bytes, 8).ok());  // makes the ring
+    ASSERT_TRUE(stream->upload(bytes, bytes, 8).ok());  // makes a piece
     break_device();
   }
   device_.reset();
