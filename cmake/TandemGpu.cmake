@@ -1,7 +1,7 @@
-# What the code for GPUs compiles and links with. Public headers depend on none of it.
+# The SDKs of GPUs. Public headers depend on none of them.
 #
-# tandem_cuda, tandem_hip: an SDK as an interface target, for tests; empty where the option is off.
-# tandem_gpu_sources(<cuda|hip> <source>...): sources of tandem_objects that see this SDK and TANDEM_HAS_<SDK>, if it is on.
+# tandem_cuda, tandem_hip: interface targets for tests, with TANDEM_HAS_<SDK>; empty where the option is off.
+# tandem_gpu_sources(<cuda|hip> <source>...): sources of tandem_objects that see TANDEM_HAS_<SDK>, if it is on.
 add_library(tandem_cuda INTERFACE)
 add_library(tandem_hip INTERFACE)
 
@@ -13,10 +13,10 @@ if(TANDEM_CUDA)
       "cuda-minimal-build-13-0) and put its nvcc on PATH, or configure with -D CUDAToolkit_ROOT=<its folder>.")
   endif()
   message(STATUS "CUDA toolkit ${CUDAToolkit_VERSION}: ${CUDAToolkit_BIN_DIR}")
-  target_include_directories(tandem_cuda SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
-  target_compile_definitions(tandem_cuda INTERFACE TANDEM_HAS_CUDA)
   # The static runtime finds the driver at run time: one Tandem runs with any driver, and without one.
   list(APPEND TANDEM_PRIVATE_LIBRARIES CUDA::cudart_static)
+  target_link_libraries(tandem_cuda INTERFACE CUDA::cudart_static)
+  target_compile_definitions(tandem_cuda INTERFACE TANDEM_HAS_CUDA)
 endif()
 
 if(TANDEM_HIP)
@@ -25,21 +25,17 @@ if(TANDEM_HIP)
   if(NOT TANDEM_HIP_INCLUDE OR NOT TANDEM_HIP_LIBRARY)
     message(FATAL_ERROR "TANDEM_HIP: no HIP found. Install it (Debian, Ubuntu: libamdhip64-dev), or set ROCM_PATH.")
   endif()
-  target_include_directories(tandem_hip SYSTEM INTERFACE ${TANDEM_HIP_INCLUDE})
+  add_library(tandem_amdhip64 INTERFACE)
+  target_include_directories(tandem_amdhip64 SYSTEM INTERFACE ${TANDEM_HIP_INCLUDE})
+  target_link_libraries(tandem_amdhip64 INTERFACE ${TANDEM_HIP_LIBRARY})
+  list(APPEND TANDEM_PRIVATE_LIBRARIES tandem_amdhip64)
   target_compile_definitions(tandem_hip INTERFACE TANDEM_HAS_HIP __HIP_PLATFORM_AMD__)
-  list(APPEND TANDEM_PRIVATE_LIBRARIES ${TANDEM_HIP_LIBRARY})
 endif()
 
 function(tandem_gpu_sources sdk)
   target_sources(tandem_objects PRIVATE ${ARGN})
-  get_target_property(folders tandem_${sdk} INTERFACE_INCLUDE_DIRECTORIES)
   get_target_property(definitions tandem_${sdk} INTERFACE_COMPILE_DEFINITIONS)
-  if(NOT folders)
-    return()
+  if(definitions)
+    set_property(SOURCE ${ARGN} TARGET_DIRECTORY tandem_objects APPEND PROPERTY COMPILE_DEFINITIONS ${definitions})
   endif()
-  # The compiler's own folders must not be named again, or its headers do not find each other.
-  list(REMOVE_ITEM folders ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
-  list(TRANSFORM folders PREPEND "SHELL:-isystem ")
-  set_property(SOURCE ${ARGN} TARGET_DIRECTORY tandem_objects APPEND PROPERTY COMPILE_OPTIONS ${folders})
-  set_property(SOURCE ${ARGN} TARGET_DIRECTORY tandem_objects APPEND PROPERTY COMPILE_DEFINITIONS ${definitions})
 endfunction()

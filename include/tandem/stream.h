@@ -18,8 +18,8 @@ class Device;
 
 /// Owns a stream: work in order, next to the work of other streams.
 ///
-/// A stream of the host device is a queue with a thread of its own.
-/// Lifetime: the destructor waits for the work that is enqueued.
+/// A stream of the host device is a queue with a thread of its own, one of a GPU the driver's.
+/// Lifetime: the destructor waits for the work that is enqueued, unless the stream is borrowed (tandem/cuda.h).
 /// Thread-safety: everything may be called from any thread; what several threads enqueue comes in some order.
 class TANDEM_EXPORT Stream {
  public:

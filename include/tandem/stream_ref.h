@@ -27,8 +27,8 @@ class TANDEM_EXPORT StreamRef {
   /// An event at the point after everything enqueued so far. Errors: OutOfMemory; DeviceFault.
   [[nodiscard]] Result<Event> record() const;
   /// What is enqueued from now on runs after `event`. Blocks only on the host's per-thread stream, whose work is the
-  /// calling thread's. An undefined event changes nothing.
-  /// Errors: InvalidArgument, an event of another device; DeviceFault.
+  /// calling thread's, and on a GPU's for an event that the host completes. An undefined event changes nothing.
+  /// Errors: InvalidArgument, an event of another kind of device; DeviceFault.
   [[nodiscard]] Status wait(const Event& event) const;
   /// Blocks until everything enqueued so far is done.
   /// Errors: InvalidState, called by work on a stream, which must not wait; the first exception that left work which

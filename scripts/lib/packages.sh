@@ -9,6 +9,7 @@
     libcli11-dev nlohmann-json3-dev libopenblas-serial-dev libssl-dev libgtest-dev libgmock-dev libbenchmark-dev)
   # LeakSanitizer's suppressions go by function names, glibc's too: that takes a symbolizer and glibc's symbols.
   sanitizer_packages=(clang 'libclang-rt-dev|libclang-rt-14-dev' llvm libc6-dbg)
+  hip_packages=(libamdhip64-dev)  # for CUDA there is no free package: CMake looks for a toolkit and says how to get one
   lint_packages=(clang-format clang-tidy)
 }
 

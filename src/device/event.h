@@ -28,7 +28,8 @@ class Event {
   /// Errors: InvalidState, called by work on a stream.
   [[nodiscard]] virtual Status synchronize() const = 0;
 
-  /// Makes the event a pending one that signal() completes, not a stream.
+  /// Makes the event a pending one that signal() completes, not a stream. A stream of a GPU cannot wait for it: the
+  /// thread that tells it to does.
   virtual void hold() = 0;
   virtual void signal() noexcept = 0;
 

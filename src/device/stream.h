@@ -62,7 +62,7 @@ class Stream {
   /// Marks the point after everything so far. Errors: InvalidArgument, an event of another device.
   [[nodiscard]] virtual Status record(Event& event) = 0;
   /// Orders what follows after the point that the event marks now; recording it again changes nothing. An event that
-  /// was never recorded orders nothing. Errors: InvalidArgument, an event of another device.
+  /// was never recorded orders nothing. Errors: InvalidArgument, an event of another kind of device.
   [[nodiscard]] virtual Status wait(const Event& event) = 0;
   /// Blocks until everything so far is done.
   /// Errors: InvalidState, called by work on a stream; the first failure that was reported since the last call.

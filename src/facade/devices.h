@@ -8,7 +8,8 @@
 namespace tandem::facade {
 
 /// A device of this build and machine.
-/// Errors: NotSupported, naming the kinds of this build, or the machine has none of the kind; NotFound, naming those that
+/// Errors: NotSupported, naming the kinds of this build, or the machine has none of the kind; NotFound, naming those
+/// that
 ///   there are.
 [[nodiscard]] Result<device::Device*> find_device(DeviceId id);
 

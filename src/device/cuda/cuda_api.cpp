@@ -9,7 +9,6 @@ namespace {
 
 using gpu::CaptureMode;
 using gpu::CaptureStatus;
-using gpu::PointerPlace;
 
 /// The driver's functions for contexts. All null without a driver; the green one also with one before 12.4.
 struct Driver {
@@ -18,6 +17,7 @@ struct Driver {
   CUresult (*context_device)(CUdevice*) = nullptr;
   CUresult (*device_get)(CUdevice*, int) = nullptr;
   CUresult (*primary_retain)(CUcontext*, CUdevice) = nullptr;
+  CUresult (*pointer_attributes)(unsigned, CUpointer_attribute*, void**, CUdeviceptr) = nullptr;
   CUresult (*stream_context)(CUstream, CUcontext*) = nullptr;
   CUresult (*stream_green)(CUstream, CUgreenCtx*) = nullptr;
   bool is_there = false;
@@ -39,6 +39,7 @@ struct Driver {
     driver.is_there = bind(driver.context_current, "cuCtxGetCurrent") && bind(driver.context_set, "cuCtxSetCurrent") &&
                       bind(driver.context_device, "cuCtxGetDevice") && bind(driver.device_get, "cuDeviceGet") &&
                       bind(driver.primary_retain, "cuDevicePrimaryCtxRetain") &&
+                      bind(driver.pointer_attributes, "cuPointerGetAttributes") &&
                       bind(driver.stream_context, "cuStreamGetCtx");
     bind(driver.stream_green, "cuStreamGetGreenCtx");
     return driver;
@@ -175,31 +176,33 @@ void CudaApi::leave(const Caller& caller) noexcept {
   if (caller.is_switched) Driver::instance().context_set(caller.context);
 }
 
-cudaError_t CudaApi::pointer_info(const void* data, gpu::PointerInfo* info) noexcept {
-  cudaPointerAttributes attributes{};
-  const Code code = cudaPointerGetAttributes(&attributes, data);
-  if (code != cudaSuccess) return code;
-  info->device = attributes.device;
-  switch (attributes.type) {
-    case cudaMemoryTypeHost:
-      info->place = PointerPlace::PinnedHost;
-      break;
-    case cudaMemoryTypeDevice:
-      info->place = PointerPlace::Device;
-      break;
-    case cudaMemoryTypeManaged:
-      info->place = PointerPlace::Managed;
-      break;
-    case cudaMemoryTypeUnregistered:
-      info->place = PointerPlace::Pageable;
-      break;
+// The runtime's own question would make a context on whatever device is current.
+cudaError_t CudaApi::pointer_info(const void* data, PointerInfo* info) noexcept {
+  const Driver& driver = Driver::instance();
+  if (!driver.is_there) return cudaErrorInsufficientDriver;
+  CUmemorytype type{};  // neither, for memory that the driver does not know
+  int device = 0;
+  unsigned is_managed = 0;
+  std::array<CUpointer_attribute, 3> wanted{CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                            CU_POINTER_ATTRIBUTE_IS_MANAGED};
+  std::array<void*, 3> answers{&type, &device, &is_managed};
+  const CUresult code = driver.pointer_attributes(static_cast<unsigned>(wanted.size()), wanted.data(), answers.data(),
+                                                  reinterpret_cast<CUdeviceptr>(data));
+  if (code != CUDA_SUCCESS) return runtime_code(code);
+  info->device = device;
+  if (is_managed != 0) {
+    info->place = PointerPlace::Managed;
+  } else if (type == CU_MEMORYTYPE_DEVICE) {
+    info->place = PointerPlace::Device;
+  } else {
+    info->place = type == CU_MEMORYTYPE_HOST ? PointerPlace::PinnedHost : PointerPlace::Pageable;
   }
-  return code;
+  return cudaSuccess;
 }
 
-// Precondition: some device is current.
 cudaError_t CudaApi::stream_owner(Stream stream, int* device, bool* is_foreign) noexcept {
   const Driver& driver = Driver::instance();
+  if (!driver.is_there) return cudaErrorInsufficientDriver;
   CUcontext context = nullptr;
   CUresult code = driver.stream_context(stream, &context);
   if (code != CUDA_SUCCESS) return runtime_code(code);

@@ -10,6 +10,13 @@
 
 namespace tandem::device::cuda {
 
+/// What a pointer is to the driver.
+enum class PointerPlace : std::uint8_t { Pageable, PinnedHost, Device, Managed };
+struct PointerInfo {
+  PointerPlace place = PointerPlace::Pageable;
+  int device = 0;  ///< Of device and managed memory.
+};
+
 /// CUDA for the templates of device/gpu. The runtime is linked statically; the driver is looked for at run time, so
 /// that this runs on machines without one and finds no device there.
 struct CudaApi {
@@ -56,7 +63,8 @@ struct CudaApi {
   static Code fill(void* to, int value, std::size_t bytes, Stream stream) noexcept {
     return cudaMemsetAsync(to, value, bytes, stream);
   }
-  static Code pointer_info(const void* data, gpu::PointerInfo* info) noexcept;
+  /// Needs no current device.
+  static Code pointer_info(const void* data, PointerInfo* info) noexcept;
 
   static Code stream_create(Stream* stream, int priority) noexcept {
     return cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, priority);
@@ -70,6 +78,7 @@ struct CudaApi {
     *id = number;
     return code;
   }
+  /// Needs no current device.
   static Code stream_owner(Stream stream, int* device, bool* is_foreign) noexcept;
   static Stream per_thread_stream() noexcept { return cudaStreamPerThread; }
   static bool is_legacy(Stream stream) noexcept { return stream == nullptr || stream == cudaStreamLegacy; }

@@ -3,11 +3,23 @@
 #include "device/gpu/devices.h"
 
 #include <string>
+#include <utility>
 
 namespace tandem::device::cuda {
 namespace {
 
 gpu::Devices<CudaApi>& devices() { return gpu::Devices<CudaApi>::instance(); }
+
+/// Errors: as find_device(), if there is none.
+Status any_device() {
+  TANDEM_TRY([[maybe_unused]] CudaDevice* const first, find_device(0));
+  return {};
+}
+
+/// A failure of no known device.
+Error unknown(cudaError_t code, std::string what) {
+  return gpu::native_error<CudaApi>(code, std::move(what), {DeviceType::Cuda, -1});
+}
 
 }  // namespace
 
@@ -23,27 +35,28 @@ Result<std::unique_ptr<Stream>> borrow(cudaStream_t stream) {
     TANDEM_CHECK_OK(borrowed->may_enqueue());
     return borrowed;
   }
-  TANDEM_TRY(CudaDevice* const any, find_device(0));
+  TANDEM_CHECK_OK(any_device());
   int owner = 0;
   bool is_foreign = false;
   const cudaError_t code = CudaApi::stream_owner(stream, &owner, &is_foreign);
-  if (code != cudaSuccess) return any->context().failed(code, "the driver does not know the stream");
+  if (code != cudaSuccess) return unknown(code, "the driver does not know the stream");
   TANDEM_TRY(CudaDevice* const device, find_device(owner));
   return device->borrow(stream);
 }
 
 Result<DeviceId> owner_of(const void* data) {
-  TANDEM_TRY(CudaDevice* const any, devices().current());
-  gpu::PointerInfo info;
-  TANDEM_CHECK_OK(any->context().run("the driver does not know the memory",
-                                     [data, &info] { return CudaApi::pointer_info(data, &info); }));
-  if (info.place == gpu::PointerPlace::Device || info.place == gpu::PointerPlace::Managed) {
+  TANDEM_CHECK_OK(any_device());
+  PointerInfo info;
+  if (const cudaError_t code = CudaApi::pointer_info(data, &info); code != cudaSuccess) {
+    return unknown(code, "the driver does not know the memory");
+  }
+  if (info.place == PointerPlace::Device || info.place == PointerPlace::Managed) {
     TANDEM_TRY(CudaDevice* const owner, find_device(info.device));
     return owner->id();
   }
   return Error{ErrorCode::InvalidArgument, "memory of the host where a device's is wanted"}.with_expected(
       "device or managed memory",
-      info.place == gpu::PointerPlace::PinnedHost ? "page-locked host memory" : "pageable host memory");
+      info.place == PointerPlace::PinnedHost ? "page-locked host memory" : "pageable host memory");
 }
 
 Status upload(int device, void* to, std::span<const std::byte> from) {
@@ -55,8 +68,8 @@ Status upload(int device, void* to, std::span<const std::byte> from) {
 
 Error cuda_error(cudaError_t code, const char* call) {
   Result<CudaDevice*> device = devices().current();
-  if (!device.ok()) return gpu::native_error<CudaApi>(code, std::string{call} + " failed", {DeviceType::Cuda, -1});
-  return (*device)->context().failed(code, std::string{call} + " failed");
+  std::string what = std::string{call} + " failed";
+  return device.ok() ? (*device)->context().failed(code, std::move(what)) : unknown(code, std::move(what));
 }
 
 }  // namespace tandem::device::cuda

@@ -53,7 +53,8 @@ class Context {
     TANDEM_CHECK_OK(check(scope.code(), "the device cannot be made current"));
     return check(call(), what);
   }
-  /// run() for what may not be called while a stream captures.
+  /// run() for what drivers refuse, or let break a capture, while another thread captures in global mode: allocations,
+  /// questions and waits of the host.
   template <class Call>
   [[nodiscard]] Status run_relaxed(const char* what, Call&& call) {
     return run(what, [&call] {

@@ -24,7 +24,7 @@ class GpuEvent final : public Event {
   /// Not recorded yet. Errors: OutOfMemory; as Context::usable().
   [[nodiscard]] static Result<tandem::Event> create(Context<Api>& context) {
     Handle handle{};
-    TANDEM_CHECK_OK(context.run("an event cannot be made", [&handle] { return Api::event_create(&handle); }));
+    TANDEM_CHECK_OK(context.run_relaxed("an event cannot be made", [&handle] { return Api::event_create(&handle); }));
     return tandem::Event{new GpuEvent{context, handle, /*is_owned=*/true}};
   }
   /// An event of the caller's, recorded or not.
@@ -46,18 +46,18 @@ class GpuEvent final : public Event {
   [[nodiscard]] Result<bool> is_done() const override {
     if (state() != State::Recorded) return !is_held();
     typename Api::Code answer{};
-    TANDEM_CHECK_OK(context_.run("an event failed", [this, &answer] {
+    TANDEM_CHECK_OK(context_.run_relaxed("an event failed", [this, &answer] {
       answer = Api::event_query(handle_);
-      return answer == Api::kNotReady ? Api::kOk : answer;
+      if (answer != Api::kNotReady) return answer;
+      Api::clear_last_error();  // "not ready" is an answer
+      return Api::kOk;
     }));
-    if (answer != Api::kNotReady) return true;
-    Api::clear_last_error();  // "not ready" is an answer, for us
-    return false;
+    return answer == Api::kOk;
   }
 
   [[nodiscard]] Status synchronize() const override {
     if (state() == State::Recorded) {
-      return context_.run("an event failed", [this] { return Api::event_synchronize(handle_); });
+      return context_.run_relaxed("an event failed", [this] { return Api::event_synchronize(handle_); });
     }
     signalled_.wait([this] { return !is_held(); });
     return {};

@@ -104,7 +104,7 @@ class GpuStream final : public Stream {
   }
   [[nodiscard]] Status synchronize() override {
     TANDEM_CHECK_OK(may_enqueue());
-    return context_.run("a stream failed", [this] { return Api::stream_synchronize(handle_); });
+    return context_.run_relaxed("a stream failed", [this] { return Api::stream_synchronize(handle_); });
   }
   [[nodiscard]] Result<tandem::Event> make_event() override { return GpuEvent<Api>::create(context_); }
 

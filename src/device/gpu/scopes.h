@@ -25,7 +25,7 @@ class DeviceScope {
   typename Api::Code code_;
 };
 
-/// The calling thread may allocate and free though a stream captures, its own or another thread's in global mode.
+/// The calling thread may allocate, ask and wait though a stream captures, its own or another thread's in global mode.
 template <GpuApi Api>
 class RelaxedScope {
  public:

@@ -4,34 +4,37 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
 namespace tandem::device::gpu {
 
 /// Page-locked host memory that copies between a GPU and pageable memory go through, so that the driver neither waits
-/// for other work nor falls back to its own. A ring of pieces; each has an event, recorded behind the last copy that
-/// used it and waited for before the next one.
+/// for other work nor falls back to its own. In pieces; each has an event, recorded behind the last copy that used it.
+/// Whoever needs a piece gets one whose event has passed, or a new one: it does not wait for the work of another stream
+/// unless very many are in use.
 ///
-/// Lifetime: made at the first copy; the context outlives it.
-/// Thread-safety: any thread. Threads meet only where the ring comes round to a piece that another one fills.
+/// Lifetime: pieces are made when they are first needed and kept; the context outlives it.
+/// Thread-safety: any thread.
 template <GpuApi Api>
 class Staging {
  public:
-  static constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-  static constexpr std::size_t kPieces = 4;
+  static constexpr std::size_t kPieceBytes = std::size_t{1} << 19;
+  /// Of one copy, in turn.
+  static constexpr std::size_t kAtOnce = 4;
+  /// With so many, the next copy waits for the one that was used longest ago.
+  static constexpr std::size_t kMany = 32;
 
   explicit Staging(Context<Api>& context) noexcept : context_{context} {}
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
   ~Staging() {
-    if (memory_ == nullptr) return;
-    for (Piece& piece : pieces_) {
+    for (const Piece& piece : idle_) {
       context_.close("an event cannot be destroyed", [&piece] { return Api::event_destroy(piece.fence); });
+      context_.close("page-locked memory cannot be freed", [&piece] { return Api::free_pinned(piece.data); });
     }
-    context_.close("page-locked memory cannot be freed", [this] { return Api::free_pinned(memory_); });
   }
 
   /// Enqueues the copy. `from` has been read when it returns.
@@ -56,22 +59,25 @@ class Staging {
 
  private:
   struct Piece {
-    std::mutex mutex{};
-    std::byte* data = nullptr;
+    void* data = nullptr;
     typename Api::Event fence{};
     bool is_fenced = false;
   };
 
   template <class Move>
   Status in_pieces(std::size_t bytes, Move&& move) {
-    if (bytes != 0) TANDEM_CHECK_OK(make());
-    for (std::size_t offset = 0; offset < bytes; offset += kPieceBytes) {
-      Piece& piece = pieces_[next_.fetch_add(1, std::memory_order_relaxed) % kPieces];
-      const std::scoped_lock lock{piece.mutex};
-      TANDEM_CHECK_OK(wait(piece));
-      TANDEM_CHECK_OK(move(piece, offset, std::min(kPieceBytes, bytes - offset)));
+    std::array<Piece, kAtOnce> mine{};
+    Status status;
+    for (std::size_t offset = 0, i = 0; offset < bytes && status.ok(); offset += kPieceBytes, ++i) {
+      Piece& piece = mine[i % kAtOnce];
+      status = piece.data == nullptr ? take(piece) : wait(piece);
+      if (status.ok()) status = move(piece, offset, std::min(kPieceBytes, bytes - offset));
     }
-    return {};
+    const std::scoped_lock lock{mutex_};
+    for (const Piece& piece : mine) {
+      if (piece.data != nullptr) idle_.push_back(piece);
+    }
+    return status;
   }
   Status enqueue(Piece& piece, typename Api::Stream stream, void* to, const void* from, std::size_t bytes) {
     return context_.run("a copy through page-locked memory cannot be enqueued", [&] {
@@ -85,41 +91,48 @@ class Staging {
   }
   Status wait(Piece& piece) {
     if (!piece.is_fenced) return {};
-    TANDEM_CHECK_OK(context_.run("a copy failed", [&piece] { return Api::event_synchronize(piece.fence); }));
+    TANDEM_CHECK_OK(context_.run_relaxed("a copy failed", [&piece] { return Api::event_synchronize(piece.fence); }));
     piece.is_fenced = false;
     return {};
   }
-  Status make() {
-    if (is_made_.load(std::memory_order_acquire)) return {};
-    const std::scoped_lock lock{make_mutex_};
-    if (is_made_.load(std::memory_order_relaxed)) return {};
-    void* memory = nullptr;
-    std::size_t events = 0;
-    const Status made = context_.run_relaxed("no page-locked memory for copies", [this, &memory, &events] {
-      auto code = Api::allocate_pinned(&memory, kPieces * kPieceBytes);
-      while (code == Api::kOk && events < kPieces) {
-        code = Api::event_create(&pieces_[events].fence);
-        if (code == Api::kOk) ++events;
+  Status take(Piece& piece) {
+    {
+      const std::scoped_lock lock{mutex_};
+      auto free = idle_.end();
+      TANDEM_CHECK_OK(context_.run_relaxed("a copy failed", [this, &free] {
+        free = std::ranges::find_if(
+            idle_, [](const Piece& one) { return !one.is_fenced || Api::event_query(one.fence) == Api::kOk; });
+        Api::clear_last_error();  // "not ready" is an answer
+        return Api::kOk;
+      }));
+      const bool has_passed = free != idle_.end();
+      if (!has_passed && idle_.size() >= kMany) free = idle_.begin();
+      if (free != idle_.end()) {
+        piece = *free;
+        piece.is_fenced = !has_passed;
+        idle_.erase(free);
       }
-      if (code != Api::kOk) {  // all or nothing
-        while (events > 0) static_cast<void>(Api::event_destroy(pieces_[--events].fence));
-        if (memory != nullptr) static_cast<void>(Api::free_pinned(memory));
+    }
+    return piece.data != nullptr ? wait(piece) : make(piece);
+  }
+  Status make(Piece& piece) {
+    return context_.run_relaxed("no page-locked memory for copies", [&piece] {
+      Piece made;
+      auto code = Api::allocate_pinned(&made.data, kPieceBytes);
+      if (code != Api::kOk) return code;
+      code = Api::event_create(&made.fence);
+      if (code == Api::kOk) {
+        piece = made;
+      } else {
+        static_cast<void>(Api::free_pinned(made.data));
       }
       return code;
     });
-    TANDEM_CHECK_OK(made);
-    memory_ = static_cast<std::byte*>(memory);
-    for (std::size_t i = 0; i < kPieces; ++i) pieces_[i].data = memory_ + i * kPieceBytes;
-    is_made_.store(true, std::memory_order_release);
-    return {};
   }
 
   Context<Api>& context_;
-  std::atomic<bool> is_made_{false};
-  std::mutex make_mutex_;
-  std::byte* memory_ = nullptr;
-  std::array<Piece, kPieces> pieces_{};
-  std::atomic<std::size_t> next_{0};
+  std::mutex mutex_;
+  std::vector<Piece> idle_{};  ///< In the order in which they were used.
 };
 
 }  // namespace tandem::device::gpu

@@ -5,7 +5,6 @@ namespace {
 
 using gpu::CaptureMode;
 using gpu::CaptureStatus;
-using gpu::PointerPlace;
 
 hipStreamCaptureMode native(CaptureMode mode) noexcept {
   switch (mode) {
@@ -80,26 +79,6 @@ hipError_t HipApi::enter(int device, Caller* caller) noexcept {
   if (code != hipSuccess || caller->device == device) return code;
   caller->is_switched = true;
   return hipSetDevice(device);
-}
-
-hipError_t HipApi::pointer_info(const void* data, gpu::PointerInfo* info) noexcept {
-  hipPointerAttribute_t attributes{};
-  const Code code = hipPointerGetAttributes(&attributes, data);
-  if (code == hipErrorInvalidValue) {  // HIP's answer for memory that it never saw
-    clear_last_error();
-    *info = {};
-    return hipSuccess;
-  }
-  if (code != hipSuccess) return code;
-  info->device = attributes.device;
-  if (attributes.isManaged != 0) {
-    info->place = PointerPlace::Managed;
-  } else if (attributes.memoryType == hipMemoryTypeHost) {
-    info->place = PointerPlace::PinnedHost;
-  } else {
-    info->place = PointerPlace::Device;
-  }
-  return code;
 }
 
 hipStream_t HipApi::per_thread_stream() noexcept { return hipStreamPerThread; }

@@ -53,7 +53,6 @@ struct HipApi {
   static Code fill(void* to, int value, std::size_t bytes, Stream stream) noexcept {
     return hipMemsetAsync(to, value, bytes, stream);
   }
-  static Code pointer_info(const void* data, gpu::PointerInfo* info) noexcept;
 
   static Code stream_create(Stream* stream, int priority) noexcept {
     return hipStreamCreateWithPriority(stream, hipStreamNonBlocking, priority);

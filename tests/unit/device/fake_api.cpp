@@ -131,10 +131,6 @@ FakeCode PlainFakeApi::copy(void* to, const void* from, std::size_t bytes, Strea
 FakeCode PlainFakeApi::fill(void* to, int value, std::size_t bytes, Stream stream) noexcept {
   return push(stream, "fill", [to, value, bytes] { std::memset(to, value, bytes); });
 }
-FakeCode PlainFakeApi::pointer_info(const void* /*data*/, PointerInfo* info) noexcept {
-  *info = {};
-  return note("pointer_info");
-}
 
 FakeCode PlainFakeApi::stream_create(Stream* stream, int priority) noexcept {
   const FakeCode code = note_relaxed("stream_create");
@@ -148,7 +144,7 @@ FakeCode PlainFakeApi::stream_destroy(Stream stream) noexcept {
   return note_relaxed("stream_destroy");
 }
 FakeCode PlainFakeApi::stream_synchronize(Stream stream) noexcept {
-  const FakeCode code = note("stream_synchronize");
+  const FakeCode code = note_relaxed("stream_synchronize");
   if (code == FakeCode::Ok) fake().run(stream);
   return code;
 }
@@ -160,7 +156,7 @@ FakeCode PlainFakeApi::stream_wait(Stream stream, Event event) noexcept {
 }
 
 FakeCode PlainFakeApi::event_create(Event* event) noexcept {
-  const FakeCode code = note("event_create");
+  const FakeCode code = note_relaxed("event_create");
   if (code != FakeCode::Ok) return code;
   *event = fake().next_handle++;
   fake().events[*event] = {.device = fake().current};
@@ -168,7 +164,7 @@ FakeCode PlainFakeApi::event_create(Event* event) noexcept {
 }
 FakeCode PlainFakeApi::event_destroy(Event event) noexcept {
   fake().events.erase(event);
-  return note("event_destroy");
+  return note_relaxed("event_destroy");
 }
 FakeCode PlainFakeApi::event_record(Event event, Stream stream) noexcept {
   const FakeCode code = push(stream, "event_record", [] {});
@@ -179,14 +175,14 @@ FakeCode PlainFakeApi::event_record(Event event, Stream stream) noexcept {
   return code;
 }
 FakeCode PlainFakeApi::event_query(Event event) noexcept {
-  const FakeCode code = note("event_query");
+  const FakeCode code = note_relaxed("event_query");
   if (code != FakeCode::Ok) return code;
   if (fake().has_passed(fake().events[event])) return FakeCode::Ok;
   ++fake().last_errors;
   return FakeCode::NotReady;
 }
 FakeCode PlainFakeApi::event_synchronize(Event event) noexcept {
-  const FakeCode code = note("event_synchronize");
+  const FakeCode code = note_relaxed("event_synchronize");
   const FakeDriver::EventState now = fake().events[event];
   if (code == FakeCode::Ok && !fake().has_passed(now)) fake().run(now.stream, now.point);
   return code;

@@ -46,7 +46,7 @@ struct FakeDriver {
   int current = 0;
   bool caller_is_foreign = false;
   CaptureMode mode = CaptureMode::Global;
-  std::vector<CaptureMode> modes{};  ///< In which each allocation and close was made.
+  std::vector<CaptureMode> modes{};  ///< Of each allocation, question, wait and close.
   std::map<std::uint32_t, StreamState> streams{};
   std::map<std::uint32_t, EventState> events{};
   std::set<std::uint32_t> graphs{};
@@ -102,7 +102,6 @@ struct PlainFakeApi {
   static Code free_pinned(void* data) noexcept;
   static Code copy(void* to, const void* from, std::size_t bytes, Stream stream) noexcept;
   static Code fill(void* to, int value, std::size_t bytes, Stream stream) noexcept;
-  static Code pointer_info(const void* data, PointerInfo* info) noexcept;
 
   static Code stream_create(Stream* stream, int priority) noexcept;
   static Code stream_destroy(Stream stream) noexcept;

@@ -10,7 +10,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr std::size_t kPiece = Staging<FakeApi>::kPieceBytes;
-constexpr std::size_t kRing = Staging<FakeApi>::kPieces * kPiece;
+constexpr std::size_t kRing = Staging<FakeApi>::kAtOnce * kPiece;
+constexpr std::size_t kMany = Staging<FakeApi>::kMany;
 
 std::vector<std::uint32_t> numbers(std::size_t bytes, std::uint32_t first) {
   std::vector<std::uint32_t> made(bytes / sizeof(std::uint32_t));
@@ -35,7 +36,7 @@ TEST_F(StagingTest, TheSourceHasBeenReadWhenAnUploadReturns) {
   EXPECT_EQ(to, sent);
 }
 
-TEST_F(StagingTest, WhatFitsTheRingWaitsForNothing) {
+TEST_F(StagingTest, AFewPiecesWaitForNothing) {
   const std::vector<std::uint32_t> from = numbers(kRing, 1);
   std::vector<std::uint32_t> to(from.size());
   ASSERT_TRUE(stream_->upload(to.data(), from.data(), kRing).ok());
@@ -45,7 +46,7 @@ TEST_F(StagingTest, WhatFitsTheRingWaitsForNothing) {
 }
 
 TEST_F(StagingTest, PiecesAreNotWrittenBeforeTheirLastCopyIsDone) {
-  // Three times round, and the fake copies as late as it can.
+  // Three times round, and the driver copies as late as it can.
   const std::vector<std::uint32_t> first = numbers(3 * kRing + 20, 1);
   const std::vector<std::uint32_t> second = numbers(kPiece, 7);
   std::vector<std::uint32_t> to_first(first.size());
@@ -73,21 +74,51 @@ TEST_F(StagingTest, MemoryIsMadeOnceAndGivenBack) {
   std::byte bytes[4] = {};
   calls();
   ASSERT_TRUE(stream_->upload(bytes, bytes, 4).ok());
-  EXPECT_THAT(calls(), ElementsAre("allocate_pinned@1", "event_create@1", "event_create@1", "event_create@1",
-                                   "event_create@1", "copy@1", "event_record@1"));
+  EXPECT_THAT(calls(), ElementsAre("allocate_pinned@1", "event_create@1", "copy@1", "event_record@1"));
+  ASSERT_TRUE(stream_->synchronize().ok());
+  calls();
   ASSERT_TRUE(stream_->upload(bytes, bytes, 4).ok());
-  EXPECT_THAT(calls(), ElementsAre("copy@1", "event_record@1"));
+  EXPECT_THAT(calls(), ElementsAre("event_query@1", "copy@1", "event_record@1"));
   stream_.reset();
   device_.reset();
   EXPECT_TRUE(fake().memory.empty());
   EXPECT_TRUE(fake().events.empty());
 }
 
-TEST_F(StagingTest, ARingThatCannotBeMadeLeavesNothingAndIsTriedAgain) {
+TEST_F(StagingTest, ABusyStreamKeepsNobodyWaiting) {
+  std::byte busy[4] = {};
+  std::byte bytes[4] = {};
+  const auto other = make_stream();
+  for (std::size_t i = 0; i + 1 < kMany; ++i) ASSERT_TRUE(stream_->upload(busy, busy, 4).ok());
+  ASSERT_TRUE(other->upload(bytes, bytes, 4).ok());
+  EXPECT_EQ(fake().count("event_synchronize@1"), 0U);
+  EXPECT_EQ(fake().count("allocate_pinned@1"), kMany);
+  ASSERT_TRUE(other->synchronize().ok());
+  ASSERT_TRUE(other->upload(bytes, bytes, 4).ok()) << "its own piece again";
+  EXPECT_EQ(fake().count("event_synchronize@1"), 0U);
+  EXPECT_EQ(fake().count("allocate_pinned@1"), kMany);
+  ASSERT_TRUE(other->synchronize().ok());
+  ASSERT_TRUE(stream_->synchronize().ok());
+}
+
+TEST_F(StagingTest, WithManyInUseTheOldestIsWaitedFor) {
+  std::vector<std::uint32_t> from = numbers(4 * (kMany + 3), 1);
+  const std::vector<std::uint32_t> sent = from;
+  std::vector<std::uint32_t> to(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    ASSERT_TRUE(stream_->upload(&to[i], &from[i], 4).ok());
+    from[i] = 0;
+  }
+  EXPECT_EQ(fake().count("allocate_pinned@1"), kMany);
+  ASSERT_TRUE(stream_->synchronize().ok());
+  EXPECT_EQ(to, sent);
+}
+
+TEST_F(StagingTest, APieceThatCannotBeMadeLeavesNothingAndIsTriedAgain) {
   std::byte bytes[4] = {};
   fake().fail("allocate_pinned", FakeCode::OutOfMemory);
   EXPECT_EQ(stream_->upload(bytes, bytes, 4).error().code(), ErrorCode::OutOfMemory);
-  fake().failures["event_create"] = {FakeCode::Ok, FakeCode::OutOfMemory};
+  fake().fail("event_create", FakeCode::OutOfMemory);
   EXPECT_EQ(stream_->upload(bytes, bytes, 4).error().code(), ErrorCode::OutOfMemory);
   EXPECT_TRUE(fake().memory.empty());
   EXPECT_TRUE(fake().events.empty());
