@@ -73,10 +73,9 @@ Status CudaMethod::load_calls() {
   for (const format::Instruction& instruction : method.chains.at(0).instructions) {
     auto call = std::make_unique<Call>();
     if (const auto* kernel = std::get_if<format::KernelCall>(&instruction); kernel != nullptr) {
-      const std::string_view name = method.operators[kernel->op].name;
-      if (!name.starts_with("et_copy::"))
-        return Error{ErrorCode::NotSupported, "an operator"}.with_op(std::string{name});
-      call->values = {static_cast<std::size_t>(kernel->args.front()), static_cast<std::size_t>(kernel->args.back())};
+      if (method.operators[kernel->op].name.starts_with("et_copy::")) {
+        call->values = {static_cast<std::size_t>(kernel->args.front()), static_cast<std::size_t>(kernel->args.back())};
+      }
       calls_.push_back(std::move(call));
       continue;
     }
@@ -112,6 +111,7 @@ Status CudaMethod::load_calls() {
 
 Status CudaMethod::call(Call& call) {
   const cudaStream_t stream = functions_.native(stream_);
+  if (call.context == nullptr && call.values.empty()) return Error{ErrorCode::NotSupported, "an operator"};
   if (call.context == nullptr) {
     const ArgumentMemory& from = *values_[call.values[0]];
     ArgumentMemory& to = *values_[call.values[1]];

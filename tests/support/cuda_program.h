@@ -14,7 +14,8 @@
 namespace tandem::testing {
 
 /// A method of a program whose steps are delegates of `CudaBackend` and copies between host and device, every value in
-/// memory of its own on device 0, driven on one stream without the runtime.
+/// memory of its own on device 0, driven on one stream without the runtime. Methods with other operators load, but do
+/// not run (NotSupported).
 class CudaMethod {
  public:
   /// Failures to load are in status().
