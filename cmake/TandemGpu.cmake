@@ -13,6 +13,13 @@ if(TANDEM_CUDA)
       "cuda-minimal-build-13-0) and put its nvcc on PATH, or configure with -D CUDAToolkit_ROOT=<its folder>.")
   endif()
   message(STATUS "CUDA toolkit ${CUDAToolkit_VERSION}: ${CUDAToolkit_BIN_DIR}")
+  # Delegates may call convolutions; the library itself is looked for when one does.
+  find_path(TANDEM_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  if(NOT TANDEM_CUDNN_INCLUDE)
+    message(FATAL_ERROR "TANDEM_CUDA: no cudnn.h found. Install cuDNN 9's headers (NVIDIA's repository: "
+                        "cudnn9-cuda-13; PyPI: nvidia-cudnn-cu13), or set -D TANDEM_CUDNN_INCLUDE=<their folder>.")
+  endif()
+  target_include_directories(tandem_cuda SYSTEM INTERFACE ${TANDEM_CUDNN_INCLUDE})
   # The static runtime finds the driver at run time: one Tandem runs with any driver, and without one.
   list(APPEND TANDEM_PRIVATE_LIBRARIES CUDA::cudart_static)
   target_link_libraries(tandem_cuda INTERFACE CUDA::cudart_static)
