@@ -33,6 +33,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace tandem {
@@ -258,16 +259,19 @@ Loaded bench_program(const std::filesystem::path& path) {
   must(cudaFreeHost(host));
 
   // Threads of a pool on one method.
-  for (const int threads : {1, 8}) {
+  const auto own_stream = load(loaded.program, method, StreamPolicy::PerMethod);
+  for (const auto& [threads, on, what] : {std::tuple{1, loaded.method, "one method        "},
+                                          {8, loaded.method, "one method        "},
+                                          {8, own_stream, "stream of the method"}}) {
     std::vector<Times> of(static_cast<std::size_t>(threads));
     const auto from = Clock::now();
     std::vector<std::thread> pool;
     for (int t = 0; t < threads; ++t) {
-      pool.emplace_back([&, t] {
-        std::vector<Value> mine(loaded.method->meta().outputs.size());
+      pool.emplace_back([&, t, threads = threads, on = on] {
+        std::vector<Value> mine(on->meta().outputs.size());
         for (int i = 0; i < count / threads; ++i) {
           const auto start = Clock::now();
-          must(loaded.method->execute_into(loaded.inputs, mine));
+          must(on->execute_into(loaded.inputs, mine));
           of[static_cast<std::size_t>(t)].add(Clock::now() - start);
         }
       });
@@ -276,7 +280,7 @@ Loaded bench_program(const std::filesystem::path& path) {
     const double wall = us(Clock::now() - from) / (count / threads * threads);
     Times merged;
     for (const Times& one : of) merged.all.insert(merged.all.end(), one.all.begin(), one.all.end());
-    fmt::print("  {} thread{}, one method      {}, {:.1f} us of wall time a run\n", threads, threads == 1 ? " " : "s",
+    fmt::print("  {} thread{}, {} {}, {:.1f} us of wall time a run\n", threads, threads == 1 ? " " : "s", what,
                merged.text(), wall);
   }
   return loaded;
