@@ -41,10 +41,11 @@ class GpuEvent final : public Event {
   }
 
   [[nodiscard]] Handle handle() const noexcept { return handle_; }
-  [[nodiscard]] bool is_held() const noexcept { return state() == State::Held; }
+  /// Whether the GPU knows of it: it is done or held otherwise, and the host knows which.
+  [[nodiscard]] bool is_recorded() const noexcept { return state() == State::Recorded; }
 
   [[nodiscard]] Result<bool> is_done() const override {
-    if (state() != State::Recorded) return !is_held();
+    if (!is_recorded()) return state() == State::Done;
     typename Api::Code answer{};
     TANDEM_CHECK_OK(context_.run_relaxed("an event failed", [this, &answer] {
       answer = Api::event_query(handle_);
@@ -56,10 +57,10 @@ class GpuEvent final : public Event {
   }
 
   [[nodiscard]] Status synchronize() const override {
-    if (state() == State::Recorded) {
+    if (is_recorded()) {
       return context_.run_relaxed("an event failed", [this] { return Api::event_synchronize(handle_); });
     }
-    signalled_.wait([this] { return !is_held(); });
+    signalled_.wait([this] { return state() != State::Held; });
     return {};
   }
 

@@ -98,7 +98,7 @@ class GpuStream final : public Stream {
     if (event.device().type != Api::kDeviceType) return foreign_event("a device of this kind", event);
     TANDEM_CHECK_OK(may_enqueue());
     const auto& on_gpu = static_cast<const GpuEvent<Api>&>(event);
-    if (on_gpu.is_held()) return on_gpu.synchronize();
+    if (!on_gpu.is_recorded()) return on_gpu.synchronize();  // nothing that the stream could wait for
     return context_.run("a wait cannot be enqueued",
                         [this, &on_gpu] { return Api::stream_wait(handle_, on_gpu.handle()); });
   }

@@ -103,6 +103,17 @@ TEST_F(GpuStreamTest, AHeldEventKeepsTheHostUntilItIsSignalled) {
   EXPECT_THAT(calls(), IsEmpty());
 }
 
+TEST_F(GpuStreamTest, AnEventThatTheGpuNeverSawIsNotWaitedFor) {
+  const auto stream = make_stream();
+  const tandem::Event event = make_event();
+  calls();
+  EXPECT_TRUE(stream->wait(*event.impl()).ok());
+  event.impl()->hold();
+  event.impl()->signal();
+  EXPECT_TRUE(stream->wait(*event.impl()).ok());
+  EXPECT_THAT(calls(), IsEmpty());
+}
+
 TEST_F(GpuStreamTest, ThePerThreadStreamIsForItsThread) {
   Stream& mine = device().thread_stream();
   EXPECT_TRUE(mine.may_enqueue().ok());
@@ -136,7 +147,9 @@ TEST_F(GpuStreamTest, FailuresOfTheStreamComeOut) {
   EXPECT_EQ(stream->copy(bytes, bytes, 1).error().native().code, 400);
   EXPECT_EQ(stream->fill(bytes, {}, 1).error().native().code, 400);
   EXPECT_EQ(stream->make_event().error().native().code, 400);
-  EXPECT_EQ(stream->wait(*make_event().impl()).error().native().code, 400);
+  const tandem::Event event = make_event();
+  ASSERT_TRUE(stream->record(*event.impl()).ok());
+  EXPECT_EQ(stream->wait(*event.impl()).error().native().code, 400);
   EXPECT_EQ(stream->synchronize().error().native().code, 400);
 }
 
