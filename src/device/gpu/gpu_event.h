@@ -41,11 +41,12 @@ class GpuEvent final : public Event {
   }
 
   [[nodiscard]] Handle handle() const noexcept { return handle_; }
-  /// Whether the GPU knows of it: it is done or held otherwise, and the host knows which.
+  [[nodiscard]] bool is_held() const noexcept { return state() == State::Held; }
+  /// Whether the GPU knows of it: otherwise it is done or held, and the host knows which.
   [[nodiscard]] bool is_recorded() const noexcept { return state() == State::Recorded; }
 
   [[nodiscard]] Result<bool> is_done() const override {
-    if (!is_recorded()) return state() == State::Done;
+    if (!is_recorded()) return !is_held();
     typename Api::Code answer{};
     TANDEM_CHECK_OK(context_.run_relaxed("an event failed", [this, &answer] {
       answer = Api::event_query(handle_);
@@ -60,7 +61,7 @@ class GpuEvent final : public Event {
     if (is_recorded()) {
       return context_.run_relaxed("an event failed", [this] { return Api::event_synchronize(handle_); });
     }
-    signalled_.wait([this] { return state() != State::Held; });
+    signalled_.wait([this] { return !is_held(); });
     return {};
   }
 
