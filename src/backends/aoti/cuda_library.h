@@ -14,14 +14,25 @@ class CudaLibrary {
     problem_ = "the delegate needs " + std::string{file} + ": " + (text != nullptr ? text : "it can't be opened");
   }
 
-  /// Binds a function pointer.
-  template <class Function>
-  void bind(Function& function, const char* name) {
-    if (handle_ == nullptr) return;
-    function = reinterpret_cast<Function>(dlsym(handle_, name));
-    if (function == nullptr && problem_.empty()) {
+  /// What the library has under a name, for the type that the caller's function pointer has.
+  class Symbol {
+   public:
+    explicit Symbol(void* address) noexcept : address_{address} {}
+    template <class Function>
+    operator Function*() const noexcept {  // NOLINT(google-explicit-constructor): the target tells the type
+      return reinterpret_cast<Function*>(address_);
+    }
+
+   private:
+    void* address_;
+  };
+  /// Null, with a problem to tell, if it is not there.
+  [[nodiscard]] Symbol find(const char* name) {
+    void* const address = handle_ != nullptr ? dlsym(handle_, name) : nullptr;
+    if (address == nullptr && problem_.empty()) {
       problem_ = "the delegate needs " + std::string{name} + ", which the library lacks";
     }
+    return Symbol{address};
   }
   /// Empty if everything is there.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }

@@ -28,49 +28,29 @@ constexpr std::size_t kMaxAxes = 5;
 
 struct Cudnn {
   CudaLibrary library{kFile};
-  decltype(&cudnnCreate) create = nullptr;
-  decltype(&cudnnDestroy) destroy = nullptr;
-  decltype(&cudnnSetStream) set_stream = nullptr;
-  decltype(&cudnnGetErrorString) text = nullptr;
-  decltype(&cudnnCreateTensorDescriptor) tensor_create = nullptr;
-  decltype(&cudnnDestroyTensorDescriptor) tensor_destroy = nullptr;
-  decltype(&cudnnSetTensorNdDescriptor) tensor_set = nullptr;
-  decltype(&cudnnCreateFilterDescriptor) filter_create = nullptr;
-  decltype(&cudnnDestroyFilterDescriptor) filter_destroy = nullptr;
-  decltype(&cudnnSetFilterNdDescriptor) filter_set = nullptr;
-  decltype(&cudnnCreateConvolutionDescriptor) convolution_create = nullptr;
-  decltype(&cudnnDestroyConvolutionDescriptor) convolution_destroy = nullptr;
-  decltype(&cudnnSetConvolutionNdDescriptor) convolution_set = nullptr;
-  decltype(&cudnnSetConvolutionGroupCount) set_groups = nullptr;
-  decltype(&cudnnSetConvolutionMathType) set_math = nullptr;
-  decltype(&cudnnGetConvolutionForwardAlgorithm_v7) forward_algorithms = nullptr;
-  decltype(&cudnnConvolutionForward) forward = nullptr;
-  decltype(&cudnnGetConvolutionBackwardDataAlgorithm_v7) backward_algorithms = nullptr;
-  decltype(&cudnnConvolutionBackwardData) backward = nullptr;
-  decltype(&cudnnAddTensor) add = nullptr;
+  decltype(&cudnnCreate) create = library.find("cudnnCreate");
+  decltype(&cudnnDestroy) destroy = library.find("cudnnDestroy");
+  decltype(&cudnnSetStream) set_stream = library.find("cudnnSetStream");
+  decltype(&cudnnGetErrorString) text = library.find("cudnnGetErrorString");
+  decltype(&cudnnCreateTensorDescriptor) tensor_create = library.find("cudnnCreateTensorDescriptor");
+  decltype(&cudnnDestroyTensorDescriptor) tensor_destroy = library.find("cudnnDestroyTensorDescriptor");
+  decltype(&cudnnSetTensorNdDescriptor) tensor_set = library.find("cudnnSetTensorNdDescriptor");
+  decltype(&cudnnCreateFilterDescriptor) filter_create = library.find("cudnnCreateFilterDescriptor");
+  decltype(&cudnnDestroyFilterDescriptor) filter_destroy = library.find("cudnnDestroyFilterDescriptor");
+  decltype(&cudnnSetFilterNdDescriptor) filter_set = library.find("cudnnSetFilterNdDescriptor");
+  decltype(&cudnnCreateConvolutionDescriptor) convolution_create = library.find("cudnnCreateConvolutionDescriptor");
+  decltype(&cudnnDestroyConvolutionDescriptor) convolution_destroy = library.find("cudnnDestroyConvolutionDescriptor");
+  decltype(&cudnnSetConvolutionNdDescriptor) convolution_set = library.find("cudnnSetConvolutionNdDescriptor");
+  decltype(&cudnnSetConvolutionGroupCount) set_groups = library.find("cudnnSetConvolutionGroupCount");
+  decltype(&cudnnSetConvolutionMathType) set_math = library.find("cudnnSetConvolutionMathType");
+  decltype(&cudnnGetConvolutionForwardAlgorithm_v7) forward_algorithms =
+      library.find("cudnnGetConvolutionForwardAlgorithm_v7");
+  decltype(&cudnnConvolutionForward) forward = library.find("cudnnConvolutionForward");
+  decltype(&cudnnGetConvolutionBackwardDataAlgorithm_v7) backward_algorithms =
+      library.find("cudnnGetConvolutionBackwardDataAlgorithm_v7");
+  decltype(&cudnnConvolutionBackwardData) backward = library.find("cudnnConvolutionBackwardData");
+  decltype(&cudnnAddTensor) add = library.find("cudnnAddTensor");
 
-  Cudnn() {
-    library.bind(create, "cudnnCreate");
-    library.bind(destroy, "cudnnDestroy");
-    library.bind(set_stream, "cudnnSetStream");
-    library.bind(text, "cudnnGetErrorString");
-    library.bind(tensor_create, "cudnnCreateTensorDescriptor");
-    library.bind(tensor_destroy, "cudnnDestroyTensorDescriptor");
-    library.bind(tensor_set, "cudnnSetTensorNdDescriptor");
-    library.bind(filter_create, "cudnnCreateFilterDescriptor");
-    library.bind(filter_destroy, "cudnnDestroyFilterDescriptor");
-    library.bind(filter_set, "cudnnSetFilterNdDescriptor");
-    library.bind(convolution_create, "cudnnCreateConvolutionDescriptor");
-    library.bind(convolution_destroy, "cudnnDestroyConvolutionDescriptor");
-    library.bind(convolution_set, "cudnnSetConvolutionNdDescriptor");
-    library.bind(set_groups, "cudnnSetConvolutionGroupCount");
-    library.bind(set_math, "cudnnSetConvolutionMathType");
-    library.bind(forward_algorithms, "cudnnGetConvolutionForwardAlgorithm_v7");
-    library.bind(forward, "cudnnConvolutionForward");
-    library.bind(backward_algorithms, "cudnnGetConvolutionBackwardDataAlgorithm_v7");
-    library.bind(backward, "cudnnConvolutionBackwardData");
-    library.bind(add, "cudnnAddTensor");
-  }
   static const Cudnn& instance() {
     static const auto* cudnn = new Cudnn;  // never destroyed: handles of it stay
     return *cudnn;

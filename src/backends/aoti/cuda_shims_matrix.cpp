@@ -1,7 +1,7 @@
 #include "backends/aoti/cuda_aoti_device.h"
 #include "backends/aoti/cuda_library.h"
 #include "backends/aoti/cuda_shims.h"
-#include "backends/aoti/shim_guard.h"
+#include "backends/aoti/matrix_shims.h"
 
 #include <cublasLt.h>
 
@@ -28,35 +28,20 @@ constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
 struct CublasLt {
   CudaLibrary library{kFile};
-  decltype(&cublasLtCreate) create = nullptr;
-  decltype(&cublasLtMatmul) matmul = nullptr;
-  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic = nullptr;
-  decltype(&cublasLtMatmulDescCreate) desc_create = nullptr;
-  decltype(&cublasLtMatmulDescDestroy) desc_destroy = nullptr;
-  decltype(&cublasLtMatmulDescSetAttribute) desc_set = nullptr;
-  decltype(&cublasLtMatrixLayoutCreate) layout_create = nullptr;
-  decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = nullptr;
-  decltype(&cublasLtMatrixLayoutSetAttribute) layout_set = nullptr;
-  decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
-  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
-  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
-  decltype(&cublasLtGetStatusString) text = nullptr;
+  decltype(&cublasLtCreate) create = library.find("cublasLtCreate");
+  decltype(&cublasLtMatmul) matmul = library.find("cublasLtMatmul");
+  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic = library.find("cublasLtMatmulAlgoGetHeuristic");
+  decltype(&cublasLtMatmulDescCreate) desc_create = library.find("cublasLtMatmulDescCreate");
+  decltype(&cublasLtMatmulDescDestroy) desc_destroy = library.find("cublasLtMatmulDescDestroy");
+  decltype(&cublasLtMatmulDescSetAttribute) desc_set = library.find("cublasLtMatmulDescSetAttribute");
+  decltype(&cublasLtMatrixLayoutCreate) layout_create = library.find("cublasLtMatrixLayoutCreate");
+  decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = library.find("cublasLtMatrixLayoutDestroy");
+  decltype(&cublasLtMatrixLayoutSetAttribute) layout_set = library.find("cublasLtMatrixLayoutSetAttribute");
+  decltype(&cublasLtMatmulPreferenceCreate) preference_create = library.find("cublasLtMatmulPreferenceCreate");
+  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = library.find("cublasLtMatmulPreferenceDestroy");
+  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = library.find("cublasLtMatmulPreferenceSetAttribute");
+  decltype(&cublasLtGetStatusString) text = library.find("cublasLtGetStatusString");
 
-  CublasLt() {
-    library.bind(create, "cublasLtCreate");
-    library.bind(matmul, "cublasLtMatmul");
-    library.bind(heuristic, "cublasLtMatmulAlgoGetHeuristic");
-    library.bind(desc_create, "cublasLtMatmulDescCreate");
-    library.bind(desc_destroy, "cublasLtMatmulDescDestroy");
-    library.bind(desc_set, "cublasLtMatmulDescSetAttribute");
-    library.bind(layout_create, "cublasLtMatrixLayoutCreate");
-    library.bind(layout_destroy, "cublasLtMatrixLayoutDestroy");
-    library.bind(layout_set, "cublasLtMatrixLayoutSetAttribute");
-    library.bind(preference_create, "cublasLtMatmulPreferenceCreate");
-    library.bind(preference_destroy, "cublasLtMatmulPreferenceDestroy");
-    library.bind(preference_set, "cublasLtMatmulPreferenceSetAttribute");
-    library.bind(text, "cublasLtGetStatusString");
-  }
   static const CublasLt& instance() {
     static const auto* cublas = new CublasLt;  // never destroyed: handles of it stay
     return *cublas;
@@ -251,80 +236,43 @@ class Product {
   Owned<cublasLtMatrixLayout_t> out_{nullptr, {lt_.layout_destroy}};
 };
 
-bool shapes_match(std::size_t rank, const AtenTensor& out, const AtenTensor& a, const AtenTensor& b) noexcept {
-  if (out.rank != rank || a.rank != rank || b.rank != rank) return false;
-  if (a.dtype != out.dtype || b.dtype != out.dtype) return false;
-  if (rank == 3 && (a.sizes[0] != out.sizes[0] || b.sizes[0] != out.sizes[0])) return false;
-  const std::size_t row = rank - 2;
-  return a.sizes[row] == out.sizes[row] && b.sizes[row + 1] == out.sizes[row + 1] && a.sizes[row + 1] == b.sizes[row];
-}
-
 /// Whether `self` can be added by the product itself: one row, for each of the result's.
 bool is_bias(const AtenTensor& self, const AtenTensor& out) noexcept {
   return out.rank == 2 && self.rank == 1 && self.dtype == out.dtype && self.sizes[0] == out.sizes[1] &&
          (self.strides[0] == 1 || self.sizes[0] == 1) && matrix_of(out).is_row_major();
 }
 
-/// out = beta * self + alpha * a @ b, batched for rank 3. `self` broadcasts; null with beta 0.
-std::int32_t multiply(const char* shim, std::size_t rank, AtenTensor* out, AtenTensor* self, AtenTensor* a,
-                      AtenTensor* b, double beta, double alpha) noexcept {
-  if (!is_live(out) || !is_live(a) || !is_live(b) || (self != nullptr && !is_live(self))) return refuse_handle(shim);
-  CudaAotiDevice* device = calling_cuda();
-  if (device == nullptr) return refuse(shim, "not within a call of the delegate");
-  return guarded(shim, [&] {
+struct Cuda {
+  static constexpr const char* kMm = "aoti_torch_cuda_mm_out";
+  static constexpr const char* kBmm = "aoti_torch_cuda_bmm_out";
+  static constexpr const char* kAddmm = "aoti_torch_cuda_addmm_out";
+  static constexpr const char* kBaddbmm = "aoti_torch_cuda_baddbmm_out";
+
+  static std::int32_t multiply(const char* shim, const MatrixProduct& product) {
+    const auto& [out, self, a, b, beta, alpha] = product;
+    CudaAotiDevice* device = calling_cuda();
+    if (device == nullptr) return refuse(shim, "not within a call of the delegate");
     if (const std::string& problem = CublasLt::instance().library.problem(); !problem.empty()) {
       note_refusal("aoti_torch_" + std::string{shim} + ": " + problem, ErrorCode::IncompatibleDelegate);
       return std::int32_t{1};
     }
-    if (!shapes_match(rank, *out, *a, *b)) return refuse(shim, "shapes or dtypes do not fit");
-    const auto types = types_of(out->dtype);
+    const auto types = types_of(out.dtype);
     if (!types) return refuse(shim, "no products of this dtype");
-    if (out->numel() == 0) return kShimOk;
-    const bool bias = self != nullptr && beta == 1 && is_bias(*self, *out);
-    if (self != nullptr && beta != 0 && !bias && self->data() != out->data()) {
-      if (const char* why = device->copy_elements(*out, *self); why != nullptr) return refuse(shim, why);
+    if (out.numel() == 0) return kShimOk;
+    const bool bias = self != nullptr && beta == 1 && is_bias(*self, out);
+    if (self != nullptr && beta != 0 && !bias && self->data() != out.data()) {
+      if (const char* why = device->copy_elements(out, *self); why != nullptr) return refuse(shim, why);
     }
-    if (a->sizes[rank - 1] == 0) return refuse(shim, "a product over no elements");
-    Product product{*device, *types, rank == 3 ? out->sizes[0] : 1};
-    const char* why = product.run(matrix_of(*out), matrix_of(*a), matrix_of(*b), alpha, bias ? 0 : beta,
-                                  bias ? self->data() : nullptr);
+    if (a.sizes[out.rank - 1] == 0) return refuse(shim, "a product over no elements");
+    Product call{*device, *types, out.rank == 3 ? out.sizes[0] : 1};
+    const char* why =
+        call.run(matrix_of(out), matrix_of(a), matrix_of(b), alpha, bias ? 0 : beta, bias ? self->data() : nullptr);
     return why == nullptr ? kShimOk : refuse(shim, why);
-  });
-}
-
-std::int32_t mm_out(AtenTensor* out, AtenTensor* self, AtenTensor* mat2) noexcept {
-  return multiply("cuda_mm_out", 2, out, nullptr, self, mat2, 0, 1);
-}
-std::int32_t bmm_out(AtenTensor* out, AtenTensor* self, AtenTensor* mat2) noexcept {
-  return multiply("cuda_bmm_out", 3, out, nullptr, self, mat2, 0, 1);
-}
-std::int32_t addmm_out(AtenTensor* out, AtenTensor* self, AtenTensor* mat1, AtenTensor* mat2, double beta,
-                       double alpha) noexcept {
-  if (self == nullptr) return refuse_handle("cuda_addmm_out");
-  return multiply("cuda_addmm_out", 2, out, self, mat1, mat2, beta, alpha);
-}
-std::int32_t baddbmm_out(AtenTensor* out, AtenTensor* self, AtenTensor* batch1, AtenTensor* batch2, double beta,
-                         double alpha) noexcept {
-  if (self == nullptr) return refuse_handle("cuda_baddbmm_out");
-  return multiply("cuda_baddbmm_out", 3, out, self, batch1, batch2, beta, alpha);
-}
-/// out = a @ b + c @ d.
-std::int32_t mm_plus_mm_out(AtenTensor* out, AtenTensor* a, AtenTensor* b, AtenTensor* c, AtenTensor* d) noexcept {
-  constexpr const char* kShim = "_mm_plus_mm_out";
-  const std::int32_t status = multiply(kShim, 2, out, nullptr, a, b, 0, 1);
-  return status == kShimOk ? multiply(kShim, 2, out, out, c, d, 1, 1) : status;
-}
+  }
+};
 
 }  // namespace
 
-void add_cuda_matrix_shims(std::vector<Shim>& shims) {
-  shims.insert(shims.end(), {
-                                {"aoti_torch_cuda_mm_out", address_of(mm_out)},
-                                {"aoti_torch_cuda_bmm_out", address_of(bmm_out)},
-                                {"aoti_torch_cuda_addmm_out", address_of(addmm_out)},
-                                {"aoti_torch_cuda_baddbmm_out", address_of(baddbmm_out)},
-                                {"aoti_torch__mm_plus_mm_out", address_of(mm_plus_mm_out)},
-                            });
-}
+void add_cuda_matrix_shims(std::vector<Shim>& shims) { MatrixShims<Cuda>::add(shims); }
 
 }  // namespace tandem::aoti
