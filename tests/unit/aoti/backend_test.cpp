@@ -2,6 +2,7 @@
 
 #include "allocation_count.h"
 #include "backends/aoti/aoti_context.h"
+#include "delegate_model.h"
 #include "device/host/host_device.h"
 #include "library_files.h"
 #include "support/delegate_runner.h"
@@ -10,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,8 +30,7 @@ using Kind = OutputResult::Kind;
 
 constexpr const char* kWeightsKey = "weights_blob";
 
-/// A delegate over one of the libraries in libs/, with arguments of its own.
-class Model {
+class Model final : public DelegateModel {
  public:
   explicit Model(const std::string& library) { use_library(library_bytes(library)); }
 
@@ -59,56 +58,13 @@ class Model {
     payload_ = std::move(text);
     return *this;
   }
-  [[nodiscard]] Blobs& blobs() { return blobs_; }
-  [[nodiscard]] ArgumentMemory& argument(std::size_t index) { return arguments_.at(index); }
   [[nodiscard]] const std::string& payload_text() const { return payload_; }
 
-  Result<std::unique_ptr<Delegate>> prepare() {
-    specs_.clear();
-    for (ArgumentMemory& memory : arguments_) {
-      specs_.push_back({memory.argument.kind, memory.argument.tensor.dtype, memory.sizes, memory.dim_order, false,
-                        nullptr, 0, nullptr});
-    }
-    LoadContext context;
-    context.backend_id = "AotiHostBackend";
-    context.method = "forward";
-    context.delegate = 3;
-    context.arguments = specs_;
-    context.named_data = &blobs_;
-    return make_aoti_host_backend()->prepare(std::as_bytes(std::span{payload_}), context);
-  }
-  /// Another context of the same delegate each time.
-  DelegateRunner& runner() {
-    if (delegate_ == nullptr) {
-      auto made = prepare();
-      if (!made.ok()) {
-        ADD_FAILURE() << made.error().to_string();
-        std::abort();
-      }
-      delegate_ = std::move(*made);
-    }
-    std::vector<ArgumentMemory*> arguments;
-    for (ArgumentMemory& memory : arguments_) arguments.push_back(&memory);
-    auto context = delegate_->new_context();
-    EXPECT_TRUE(context.ok());
-    return *runners_.emplace_back(
-        std::make_unique<DelegateRunner>(std::move(*context), arguments, delegate_->output_count()));
-  }
-  [[nodiscard]] const Delegate& delegate() const { return *delegate_; }
-
-  Error refusal() {
-    auto made = prepare();
-    EXPECT_FALSE(made.ok());
-    return made.ok() ? Error{ErrorCode::Internal, "accepted"} : made.error();
-  }
-
  private:
-  Blobs blobs_;
-  std::string payload_;
-  std::deque<ArgumentMemory> arguments_;
-  std::vector<ArgumentSpec> specs_;
-  std::unique_ptr<Delegate> delegate_;
-  std::vector<std::unique_ptr<DelegateRunner>> runners_;
+  Result<std::unique_ptr<Delegate>> load(std::span<const std::byte> payload, LoadContext& context) override {
+    context.backend_id = "AotiHostBackend";
+    return make_aoti_host_backend()->prepare(payload, context);
+  }
 };
 
 void fill(ArgumentMemory& memory, std::vector<float> values) {

@@ -4,6 +4,7 @@
 #include "backends/aoti/cuda_aoti_device.h"
 #include "backends/aoti/cuda_image.h"
 #include "backends/aoti/cuda_shims.h"
+#include "delegate_model.h"
 #include "device/cuda/cuda_device.h"
 #include "library_files.h"
 #include "support/delegate_runner.h"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -38,8 +38,7 @@ using Kind = OutputResult::Kind;
 
 constexpr const char* kWeightsKey = "weights_blob";
 
-/// A delegate over one of the libraries in libs/, with arguments of its own.
-class CudaModel {
+class CudaModel final : public DelegateModel {
  public:
   explicit CudaModel(const std::string& library) : code_{library_bytes(library)} {
     library_key_ = library_key(code_);
@@ -63,63 +62,31 @@ class CudaModel {
     payload_ = std::move(bytes);
     return *this;
   }
-  [[nodiscard]] ArgumentMemory& argument(std::size_t index) { return arguments_.at(index); }
   [[nodiscard]] const std::string& code_key() const { return library_key_; }
-  [[nodiscard]] Blobs& blobs() { return blobs_; }
 
-  Result<std::unique_ptr<Delegate>> prepare(int device = 0, const CudaFunctions& functions = FakeCuda::functions()) {
-    specs_.clear();
-    for (ArgumentMemory& memory : arguments_) {
-      specs_.push_back({memory.argument.kind, memory.argument.tensor.dtype, memory.sizes, memory.dim_order, false,
-                        nullptr, 0, nullptr});
-    }
-    LoadContext context;
-    context.backend_id = "CudaBackend";
-    context.method = "forward";
-    context.delegate = 3;
-    context.device = {DeviceType::Cuda, static_cast<std::int16_t>(device)};
-    context.arguments = specs_;
-    context.compile_specs = compile_specs;
-    context.named_data = &blobs_;
-    return make_cuda_backend(functions)->prepare(std::as_bytes(std::span{payload_}), context);
+  Result<std::unique_ptr<Delegate>> prepare_on(int device) {
+    device_ = device;
+    return prepare();
   }
-  /// Another context of the same delegate each time.
-  DelegateRunner& runner() {
-    if (delegate_ == nullptr) {
-      auto made = prepare();
-      if (!made.ok()) {
-        ADD_FAILURE() << made.error().to_string();
-        std::abort();
-      }
-      delegate_ = std::move(*made);
-    }
-    std::vector<ArgumentMemory*> arguments;
-    for (ArgumentMemory& memory : arguments_) arguments.push_back(&memory);
-    auto context = delegate_->new_context();
-    EXPECT_TRUE(context.ok());
-    return *runners_.emplace_back(
-        std::make_unique<DelegateRunner>(std::move(*context), arguments, delegate_->output_count()));
-  }
-  [[nodiscard]] const Delegate& delegate() const { return *delegate_; }
-
-  Error refusal() { return refusal_on(FakeCuda::functions()); }
   Error refusal_on(const CudaFunctions& functions) {
-    auto made = prepare(0, functions);
-    EXPECT_FALSE(made.ok());
-    return made.ok() ? Error{ErrorCode::Internal, "accepted"} : made.error();
+    functions_ = &functions;
+    return refusal();
   }
 
   std::vector<CompileSpec> compile_specs{};
 
  private:
+  Result<std::unique_ptr<Delegate>> load(std::span<const std::byte> payload, LoadContext& context) override {
+    context.backend_id = "CudaBackend";
+    context.device = {DeviceType::Cuda, static_cast<std::int16_t>(device_)};
+    context.compile_specs = compile_specs;
+    return make_cuda_backend(*functions_)->prepare(payload, context);
+  }
+
   std::vector<std::byte> code_;
   std::string library_key_;
-  Blobs blobs_;
-  std::string payload_;
-  std::deque<ArgumentMemory> arguments_;
-  std::vector<ArgumentSpec> specs_;
-  std::unique_ptr<Delegate> delegate_;
-  std::vector<std::unique_ptr<DelegateRunner>> runners_;
+  int device_ = 0;
+  const CudaFunctions* functions_ = &FakeCuda::functions();
 };
 
 class Cuda : public ::testing::Test {
@@ -402,7 +369,7 @@ TEST_F(Cuda, FaultOfTheFirstRunFailsTheLoad) {
 }
 
 TEST_F(Cuda, DeviceThatIsNotThereIsRefused) {
-  const auto made = counter_model().prepare(1);
+  const auto made = counter_model().prepare_on(1);
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code(), ErrorCode::NotFound);
   EXPECT_EQ(made.error().site().backend, "CudaBackend");
