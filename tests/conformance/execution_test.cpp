@@ -91,6 +91,23 @@ struct Counter : MethodBuilder {
   }
 };
 
+/// y = function(x), which updates a state or does not.
+struct OneStep : MethodBuilder {
+  OneStep(FunctionBackend::Function function, bool with_state) {
+    const auto x = tensor({kSize});
+    const auto y = tensor({kSize});
+    std::vector<AccessMode> modes{AccessMode::Read, AccessMode::Write};
+    std::vector<std::int32_t> args{x, y};
+    if (with_state) {
+      modes.insert(modes.begin() + 1, AccessMode::Update);
+      args.insert(args.begin() + 1, state({kSize}, 64, std::vector<float>(kSize, 0)));
+    }
+    const auto backend = std::make_shared<FunctionBackend>(1, std::move(function), modes);
+    EXPECT_TRUE(backends.register_backend("Step", backend).ok());
+    inputs({x}).outputs({y}).delegate("Step", args);
+  }
+};
+
 class ExecutionTest : public ::testing::TestWithParam<device::Device*> {
  protected:
   device::Device& device() { return *GetParam(); }
@@ -554,22 +571,12 @@ TEST_P(ExecutionTest, TwoThreadsOnOneStateTakeTurns) {
 
 TEST_P(ExecutionTest, AMethodMustNotBeCalledFromWithinItsOwnExecution) {
   for (const bool with_state : {false, true}) {
-    MethodBuilder b;
     std::function<Status()> inside;
     const auto ask = [&inside](EnqueueArgs& args) -> Status {
       std::copy_n(testing::floats_of(*args.arguments[0]), kSize, testing::floats_of(*args.arguments.back()));
       return inside ? inside() : Status{};
     };
-    const auto x = b.tensor({kSize});
-    const auto y = b.tensor({kSize});
-    std::vector<AccessMode> modes{AccessMode::Read, AccessMode::Write};
-    std::vector<std::int32_t> args{x, y};
-    if (with_state) {
-      modes.insert(modes.begin() + 1, AccessMode::Update);
-      args.insert(args.begin() + 1, b.state({kSize}, 64, std::vector<float>(kSize, 0)));
-    }
-    ASSERT_TRUE(b.backends.register_backend("Ask", std::make_shared<FunctionBackend>(1, ask, modes)).ok());
-    b.inputs({x}).outputs({y}).delegate("Ask", args);
+    OneStep b{ask, with_state};
     const TestMethod method{b, device()};
     if (is_seeded()) return;  // its streams are queues: the turn is over before the run begins
     Status nested;
@@ -588,7 +595,6 @@ TEST_P(ExecutionTest, AMethodMustNotBeCalledFromWithinItsOwnExecution) {
 TEST_P(ExecutionTest, WhoMayNotWaitIsToldThatSomebodyRuns) {
   if (is_seeded()) return;  // turns are over before runs begin: nobody ever waits
   for (const bool with_state : {false, true}) {
-    MethodBuilder b;
     std::atomic<bool> asked{false};
     std::atomic<bool> go_on{false};
     const auto hold = [&](EnqueueArgs& /*args*/) -> Status {
@@ -597,16 +603,7 @@ TEST_P(ExecutionTest, WhoMayNotWaitIsToldThatSomebodyRuns) {
       go_on.wait(false);
       return {};
     };
-    const auto x = b.tensor({kSize});
-    const auto y = b.tensor({kSize});
-    std::vector<AccessMode> modes{AccessMode::Read, AccessMode::Write};
-    std::vector<std::int32_t> args{x, y};
-    if (with_state) {
-      modes.insert(modes.begin() + 1, AccessMode::Update);
-      args.insert(args.begin() + 1, b.state({kSize}, 64, std::vector<float>(kSize, 0)));
-    }
-    ASSERT_TRUE(b.backends.register_backend("Hold", std::make_shared<FunctionBackend>(1, hold, modes)).ok());
-    b.inputs({x}).outputs({y}).delegate("Hold", args);
+    OneStep b{hold, with_state};
     MethodOptions method_options;
     method_options.instances = with_state ? 2 : 1;
     const TestMethod method{b, device(), method_options};

@@ -186,17 +186,25 @@ std::size_t allocations_in(Body&& body) {
   return allocations;
 }
 
-TEST(CountsTest, DependencyEventsOfInlineRunsAllocateNothing) {
+/// A method, and options that put it on a queued stream.
+class QueuedCountsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(method.ok());
+    ASSERT_TRUE(stream.ok());
+    queued.stream = stream->ref();
+  }
+
   const Fixture fixture{"mlp"};
   Module module{fixture.program(), fixture.data_files()};
-  const auto method = module.method("forward");
-  ASSERT_TRUE(method.ok());
-  const auto stream = Stream::create();
-  ASSERT_TRUE(stream.ok());
+  Result<std::shared_ptr<Method>> method = module.method("forward");
+  Result<Stream> stream = Stream::create();
   ExecuteOptions queued;
-  queued.stream = stream->ref();
-  const std::vector<Value> inputs = fixture.inputs("forward", 0);
-  std::vector<Value> outputs(1);
+  std::vector<Value> inputs = fixture.inputs("forward", 0);
+  std::vector<Value> outputs = std::vector<Value>(1);
+};
+
+TEST_F(QueuedCountsTest, DependencyEventsOfInlineRunsAllocateNothing) {
   for (int i = 0; i < 5; ++i) {
     // What the inline run has to wait for: the instance and the inputs are in use on another stream.
     const auto execution = (*method)->execute_async(inputs, queued);
@@ -212,17 +220,7 @@ TEST(CountsTest, DependencyEventsOfInlineRunsAllocateNothing) {
   }
 }
 
-TEST(CountsTest, RunsOnAQueuedStreamAllocateNothing) {
-  const Fixture fixture{"mlp"};
-  Module module{fixture.program(), fixture.data_files()};
-  const auto method = module.method("forward");
-  ASSERT_TRUE(method.ok());
-  const auto stream = Stream::create();
-  ASSERT_TRUE(stream.ok());
-  ExecuteOptions queued;
-  queued.stream = stream->ref();
-  const std::vector<Value> inputs = fixture.inputs("forward", 0);
-  std::vector<Value> outputs(1);
+TEST_F(QueuedCountsTest, RunsOnAQueuedStreamAllocateNothing) {
   EXPECT_EQ(allocations_in([&] { EXPECT_TRUE((*method)->execute_into(inputs, outputs, queued).ok()); }), 0U);
   // The handle of an asynchronous execution is made anew, with its two lists.
   EXPECT_LE(allocations_in([&] { EXPECT_TRUE((*method)->execute_async(inputs, queued).ok()); }), 3U);
