@@ -160,8 +160,8 @@ class TANDEM_EXPORT Method {
   ///
   /// Lifetime: the tensors of `inputs` and `options.outputs` are kept; memory of the caller's under them stays valid,
   ///   and inputs unchanged, until `done` has passed. A tensor may be dropped while it is in use.
-  /// Errors: as execute(), if nothing was enqueued; WouldBlock, a step needs the host and there is no executor
-  ///   (MethodMeta::is_fully_async()). Later ones are those of `done`.
+  /// Errors: as execute(), if nothing was enqueued; WouldBlock, a step (MethodMeta::is_fully_async()) or an output bound
+  ///   to memory of the host needs the host, and there is no executor. Later ones are those of `done`.
   [[nodiscard]] Result<Execution> execute_async(std::span<const Value> inputs, const ExecuteOptions& options = {});
 
   /// A further state, at its initial bytes. Null if the method keeps nothing from one execution to the next.

@@ -160,7 +160,7 @@ class Job {
     end(dispatcher == nullptr
             ? Status{Error{ErrorCode::InvalidState, "the method was destroyed before the executor ran the execution"}}
             : base::guarded(ErrorCode::Internal,
-                            [&] { return dispatcher->execute(inputs_, shared_->values, options_); }));
+                            [&] { return dispatcher->execute_to_end(inputs_, shared_->values, options_); }));
   }
 
  private:
@@ -333,25 +333,29 @@ void Dispatcher::leave(Lane& lane, const device::Stream& stream) noexcept {
 }
 
 Status Dispatcher::execute(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options) {
+  TANDEM_TRY(const Event done, start(inputs, outputs, options));
+  const bool is_awaited = on_host() || has_host_outputs_;
+  return done.defined() && is_awaited ? done.synchronize() : Status{};
+}
+
+Status Dispatcher::execute_to_end(std::span<const Value> inputs, std::span<Value> outputs,
+                                  const ExecuteOptions& options) {
+  TANDEM_TRY(const Event done, start(inputs, outputs, options));
+  return done.defined() ? done.synchronize() : Status{};
+}
+
+Result<Event> Dispatcher::start(std::span<const Value> inputs, std::span<Value> outputs,
+                                const ExecuteOptions& options) {
   device::Stream& stream = choose_stream(options);
   TANDEM_CHECK_OK(check(inputs, options, stream));
   const bool is_inline = stream.is_inline();
   if (!is_inline || !is_fully_async()) TANDEM_CHECK_OK(stream.may_wait());
-  Event done;
-  {
-    TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
-    if (!on_host()) {
-      TANDEM_TRY(done, enqueue_steps(turn, inputs, outputs, options));
-      if (!has_host_outputs_) return {};
-    } else if (!is_fully_async()) {
-      return run_with_host(turn, inputs, outputs, options);
-    } else if (is_inline) {
-      return run_inline(turn, inputs, outputs, options);
-    } else {
-      TANDEM_TRY(done, enqueue(turn, inputs, outputs, nullptr, options));
-    }
-  }
-  return done.synchronize();
+  TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
+  if (!on_host()) return enqueue_steps(turn, inputs, outputs, options);
+  if (is_fully_async() && !is_inline) return enqueue(turn, inputs, outputs, nullptr, options);
+  TANDEM_CHECK_OK(is_fully_async() ? run_inline(turn, inputs, outputs, options)
+                                   : run_with_host(turn, inputs, outputs, options));
+  return Event{};
 }
 
 Status Dispatcher::run_inline(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
@@ -464,17 +468,16 @@ Result<Execution> Dispatcher::execute_async(std::span<const Value> inputs, const
   auto shared = std::make_shared<Execution::Shared>();
   shared->early.resize(schedule_->outputs.size());
   shared->values.resize(schedule_->outputs.size());
-  if (options.executor && (stream.is_inline() || !is_fully_async())) return post(inputs, std::move(shared), options);
-  if (!is_fully_async()) {
-    return Error{ErrorCode::WouldBlock, "the method needs the host between its steps, and there is no executor"}
-        .with_method(std::string{schedule_->method});
+  const bool copies_on_host = !on_host() && needs_host_copy(*schedule_, options.outputs);
+  const bool needs_host = copies_on_host || !is_fully_async();
+  if (options.executor && (needs_host || stream.is_inline())) return post(inputs, std::move(shared), options);
+  if (needs_host) {
+    const char* const why = is_fully_async() ? "an output is bound to the host's memory, and there is no executor"
+                                             : "the method needs the host between its steps, and there is no executor";
+    return Error{ErrorCode::WouldBlock, why}.with_method(std::string{schedule_->method});
   }
   TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
   if (!on_host()) {
-    if (needs_host_copy(*schedule_, options.outputs)) {
-      return Error{ErrorCode::WouldBlock, "an output is bound to the host's memory, and there is no executor"}
-          .with_method(std::string{schedule_->method});
-    }
     TANDEM_TRY(shared->done, enqueue_steps(turn, inputs, shared->values, options));
     shared->early = shared->values;
     return Execution{std::move(shared)};

@@ -38,6 +38,9 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   [[nodiscard]] bool is_fully_async() const noexcept;
   /// Errors: as Method::execute_into().
   [[nodiscard]] Status execute(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options);
+  /// The same, and what it enqueued is over when it returns, wherever the outputs are.
+  [[nodiscard]] Status execute_to_end(std::span<const Value> inputs, std::span<Value> outputs,
+                                      const ExecuteOptions& options);
   /// Errors: as Method::execute_async().
   [[nodiscard]] Result<Execution> execute_async(std::span<const Value> inputs, const ExecuteOptions& options);
   /// Blocks until nothing is under way. Errors: InvalidState, called by work on a stream.
@@ -54,6 +57,8 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   Result<Lane*> enter(const device::Stream& stream, const ExecuteOptions& options);
   Lane* choose_lane(const device::Stream& stream) const;
   void leave(Lane& lane, const device::Stream& stream) noexcept;
+  /// Runs it, or enqueues it. Returns the event at the run's end, undefined if it is over.
+  Result<Event> start(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options);
   /// On a stream that runs everything at once.
   Status run_inline(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
                     const ExecuteOptions& options);

@@ -353,6 +353,39 @@ TEST_F(DeviceRunTest, BoundOutputsOfTheHostAreFilledBeforeTheCallReturns) {
   EXPECT_EQ(result(method->execute({all(1)}, options)), all_of(2));
   EXPECT_EQ(to_floats(Value{bound}), all_of(2));
   EXPECT_EQ(method->execute_async({all(1)}, options).error().code(), ErrorCode::WouldBlock);
+  options.executor = [](const std::function<void()>& job) { job(); };
+  const auto execution = method->execute_async({all(5)}, options);
+  ASSERT_TRUE(execution.ok()) << execution.error().to_string();
+  EXPECT_EQ(result(execution->get()), all_of(6));
+  EXPECT_EQ(to_floats(Value{bound}), all_of(6));
+}
+
+TEST_F(DeviceRunTest, WhatAnExecutorRanIsOverOnTheDeviceToo) {
+  const auto x = gpu_tensor();
+  const auto one = b.number(1);
+  const auto a = gpu_tensor(0);
+  const auto h = b.tensor({kSize}, 64);
+  const auto t = b.tensor({kSize}, 128);
+  const auto d = gpu_tensor(192);
+  const auto e = gpu_tensor(256);
+  const auto y = gpu_tensor();
+  b.inputs({x}).outputs({y}).delegate("Plus1", {x, a});
+  copy("d2h", a, h);
+  b.kernel("aten::add.out", {h, h, one, t, t});
+  copy("h2d", t, d);
+  for (int i = 0; i < 10; ++i) b.delegate("Plus1", {d, e}).delegate("Plus1", {e, d});
+  b.delegate("Plus1", {d, y});
+  const auto method = load();
+  EXPECT_FALSE(method->is_fully_async());
+  ExecuteOptions options;
+  options.executor = [](const std::function<void()>& job) { job(); };
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    gpu.reseed(seed);
+    const auto number = static_cast<float>(seed);
+    const auto execution = method->execute_async({on_gpu(number)}, options);
+    ASSERT_TRUE(execution.ok()) << execution.error().to_string();
+    EXPECT_EQ(result(execution->get()), all_of(2 * (number + 1) + 21));
+  }
 }
 
 TEST_F(DeviceRunTest, InputsThatAreCopiedOnTheHostWaitForTheRunBefore) {
