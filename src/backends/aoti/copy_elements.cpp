@@ -3,25 +3,10 @@
 #include "backends/aoti/element.h"
 #include "base/strided_copy.h"
 
-#include <algorithm>
-#include <array>
+#include <span>
 
 namespace tandem::aoti {
 namespace {
-
-using Strides = std::array<std::int64_t, kMaxRank>;
-
-/// Strides of `source` seen with the sizes of `target`. False if it does not broadcast.
-bool broadcast(const AtenTensor& target, const AtenTensor& source, Strides& strides) noexcept {
-  if (source.rank > target.rank) return false;
-  const std::size_t lead = target.rank - source.rank;
-  for (std::size_t d = 0; d < target.rank; ++d) {
-    const std::int64_t size = d < lead ? 1 : source.sizes[d - lead];
-    if (size != target.sizes[d] && size != 1) return false;
-    strides[d] = size == 1 ? 0 : source.strides[d - lead];
-  }
-  return true;
-}
 
 /// Element by element, in row-major order.
 template <class To, class From>
@@ -43,6 +28,17 @@ void convert_elements(const AtenTensor& target, const AtenTensor& source, const 
 }
 
 }  // namespace
+
+bool broadcast(const AtenTensor& target, const AtenTensor& source, Strides& strides) noexcept {
+  if (source.rank > target.rank) return false;
+  const std::size_t lead = target.rank - source.rank;
+  for (std::size_t d = 0; d < target.rank; ++d) {
+    const std::int64_t size = d < lead ? 1 : source.sizes[d - lead];
+    if (size != target.sizes[d] && size != 1) return false;
+    strides[d] = size == 1 ? 0 : source.strides[d - lead];
+  }
+  return true;
+}
 
 const char* copy_elements(const AtenTensor& target, const AtenTensor& source) noexcept {
   Strides from_strides{};

@@ -2,7 +2,15 @@
 
 #include "backends/aoti/tensor_handle.h"
 
+#include <array>
+#include <cstdint>
+
 namespace tandem::aoti {
+
+using Strides = std::array<std::int64_t, kMaxRank>;
+
+/// Strides of `source` seen with the sizes of `target`. False if it does not broadcast.
+[[nodiscard]] bool broadcast(const AtenTensor& target, const AtenTensor& source, Strides& strides) noexcept;
 
 /// Writes the elements of `source` over those of `target`, both on the host.
 ///

@@ -1,5 +1,8 @@
 #include "backends/aoti/cuda_copy.h"
 
+#include "backends/aoti/copy_elements.h"
+#include "base/strided_axes.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -8,48 +11,7 @@
 namespace tandem::aoti {
 namespace {
 
-/// One axis of a copy. Units: bytes, but for `size`.
-struct Axis {
-  std::int64_t size = 1;
-  std::int64_t to = 0;
-  std::int64_t from = 0;
-};
-
-/// The axes of a copy, outermost first: without those of one element, neighbours merged, the smallest steps of the
-/// target last.
-struct Axes {
-  std::array<Axis, kMaxRank> axes{};
-  std::size_t count = 0;
-  [[nodiscard]] std::span<Axis> span() noexcept { return {axes.data(), count}; }
-};
-
-/// False if the source does not broadcast.
-bool make_axes(const AtenTensor& target, const AtenTensor& source, Axes& out) noexcept {
-  if (source.rank > target.rank) return false;
-  const std::size_t lead = target.rank - source.rank;
-  const auto item = static_cast<std::int64_t>(item_bytes(target.dtype));
-  for (std::size_t d = 0; d < target.rank; ++d) {
-    const std::int64_t size = d < lead ? 1 : source.sizes[d - lead];
-    if (size != target.sizes[d] && size != 1) return false;
-    if (target.sizes[d] == 1) continue;
-    out.axes[out.count++] = {target.sizes[d], target.strides[d] * item,
-                             size == 1 ? 0 : source.strides[d - lead] * item};
-  }
-  std::ranges::stable_sort(out.span(), std::ranges::greater{}, &Axis::to);
-  std::size_t kept = 0;
-  for (const Axis& axis : out.span()) {
-    if (kept != 0) {
-      Axis& outer = out.axes[kept - 1];
-      if (outer.to == axis.to * axis.size && outer.from == axis.from * axis.size) {
-        outer = {outer.size * axis.size, axis.to, axis.from};
-        continue;
-      }
-    }
-    out.axes[kept++] = axis;
-  }
-  out.count = kept;
-  return true;
-}
+using base::Axis;
 
 /// Whether an axis can be the rows of a two-dimensional copy.
 bool is_pitch(const Axis& axis, std::int64_t width) noexcept { return axis.to >= width && axis.from >= width; }
@@ -59,14 +21,16 @@ bool is_pitch(const Axis& axis, std::int64_t width) noexcept { return axis.to >=
 const char* copy_on_stream(const CudaFunctions& functions, cudaStream_t stream, const AtenTensor& target,
                            const AtenTensor& source) noexcept {
   if (target.dtype != source.dtype) return "these dtypes are not converted on the GPU";
-  Axes all;
-  if (!make_axes(target, source, all)) return "the source does not broadcast to the target's sizes";
+  Strides from_strides{};
+  if (!broadcast(target, source, from_strides)) return "the source does not broadcast to the target's sizes";
   if (target.numel() == 0) return nullptr;
   std::byte* to = target.data();
   const std::byte* from = source.data();
   if (to == nullptr || from == nullptr) return "a tensor has no memory";
-  std::span<Axis> axes = all.span();
   auto width = static_cast<std::int64_t>(item_bytes(target.dtype));
+  base::Axes all = base::simplify(target.size_span(), target.stride_span(), {from_strides.data(), target.rank});
+  for (Axis& axis : all.span()) axis = {axis.size, axis.to * width, axis.from * width};  // in bytes from here on
+  std::span<Axis> axes = all.span();
   if (!axes.empty() && axes.back().to == width && axes.back().from == width) {
     width *= axes.back().size;
     axes = axes.first(axes.size() - 1);
