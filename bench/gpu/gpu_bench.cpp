@@ -7,11 +7,13 @@
 // ones before anything is timed.
 #include "backends/aoti/cuda_backend.h"
 #include "backends/aoti/cuda_functions.h"
+#include "bench/gpu/driver_calls.h"
 #include "cli/case_folder.h"
 #include "cli/compare.h"
 #include "cli/device_values.h"
 #include "cli/timing.h"
 
+#include <tandem/cuda.h>
 #include <tandem/method.h>
 #include <tandem/program.h>
 #include <tandem/stream.h>
@@ -31,6 +33,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -254,6 +257,14 @@ Loaded bench_program(const std::filesystem::path& path) {
   fmt::print("  ratio of the medians       {:.3f}\n", tandem_times.at(50) / raw_times.at(50));
   fmt::print("  raw launches, host time    {}\n", launches_alone.text());
   if (!call.all.empty()) fmt::print("  execute_async, the call    {}\n", call.text());
+  constexpr int kCounted = 100;
+  std::string text;
+  for (const auto& [name, calls] : bench::count_driver_calls([&] {
+         for (int i = 0; i < kCounted; ++i) must(loaded.method->execute_into(loaded.inputs, outputs));
+       })) {
+    text += fmt::format("{}{} {:.2g}", text.empty() ? "" : ", ", name, static_cast<double>(calls) / kCounted);
+  }
+  fmt::print("  driver calls a run         {}\n", text.empty() ? "not counted: no CUPTI here" : text);
   must(cudaStreamDestroy(stream));
   must(cudaFree(gpu));
   must(cudaFreeHost(host));
@@ -286,8 +297,8 @@ Loaded bench_program(const std::filesystem::path& path) {
   return loaded;
 }
 
-/// A program's times while another runs on a second thread all the time.
-void beside(Loaded& small, Loaded& big, StreamPolicy policy, const char* what) {
+/// A program's times, on a stream of the caller's if there is one, while another runs on a second thread all the time.
+void beside(Loaded& small, Loaded& big, StreamPolicy policy, const char* what, cudaStream_t stream = nullptr) {
   const auto mine = load(small.program, small.method->meta().name, policy);
   const auto theirs = load(big.program, big.method->meta().name, policy);
   std::atomic<bool> ends{false};
@@ -296,11 +307,14 @@ void beside(Loaded& small, Loaded& big, StreamPolicy policy, const char* what) {
     while (!ends) must(theirs->execute_into(big.inputs, outputs));
   }};
   Times times;
+  std::optional<Stream> callers;
+  ExecuteOptions options;
+  if (stream != nullptr) options.stream = callers.emplace(must(cuda::borrow_stream(stream)));
   std::vector<Value> outputs(mine->meta().outputs.size());
-  for (int i = 0; i < 20; ++i) must(mine->execute_into(small.inputs, outputs));
+  for (int i = 0; i < 20; ++i) must(mine->execute_into(small.inputs, outputs, options));
   for (int i = 0; i < 300; ++i) {
     const auto start = Clock::now();
-    must(mine->execute_into(small.inputs, outputs));
+    must(mine->execute_into(small.inputs, outputs, options));
     times.add(Clock::now() - start);
   }
   ends = true;
@@ -388,6 +402,13 @@ int run(int argc, char** argv) {
   if (programs.contains("split25") && programs.contains("heavy")) {
     beside(programs.at("split25"), programs.at("heavy"), StreamPolicy::PerThread, "streams of the threads");
     beside(programs.at("split25"), programs.at("heavy"), StreamPolicy::PerMethod, "streams of the methods");
+    int least = 0;
+    int greatest = 0;
+    must(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    cudaStream_t first{};
+    must(cudaStreamCreateWithPriority(&first, cudaStreamNonBlocking, greatest));
+    beside(programs.at("split25"), programs.at("heavy"), StreamPolicy::PerThread, "high-priority stream", first);
+    must(cudaStreamDestroy(first));
   }
   for (const char* name : {"narrow", "split25"}) {
     if (!programs.contains(name)) continue;

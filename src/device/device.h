@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -63,9 +64,19 @@ class Device {
   /// A further stream, independent of all others.
   /// Errors: OutOfMemory, also where the system has no further thread.
   [[nodiscard]] virtual Result<std::unique_ptr<Stream>> make_stream() = 0;
+  /// `body()` with the device current for the calling thread, where there is such a thing: what the body calls need not
+  /// switch to it and back each time.
+  template <class Body>
+  auto with_current(Body&& body) {
+    std::optional<decltype(body())> result;
+    auto call = [&result, &body] { result.emplace(body()); };
+    run_current([](void* data) { (*static_cast<decltype(call)*>(data))(); }, &call);
+    return *std::move(result);
+  }
 
  private:
   friend class Buffer;
+  virtual void run_current(void (*body)(void* data), void* data) { body(data); }
   virtual void free(std::byte* data) noexcept = 0;
   virtual void free_staging(std::byte* data) noexcept { free(data); }
 };

@@ -74,6 +74,12 @@ class GpuDevice final : public Device {
  private:
   using Kind = typename GpuStream<Api>::Kind;
 
+  /// What the body does reports a device that cannot be made current.
+  void run_current(void (*body)(void* data), void* data) override {
+    const DeviceScope<Api> scope{context_.index()};
+    body(data);
+  }
+
   std::unique_ptr<GpuStream<Api>> borrowed(typename Api::Stream handle, Kind kind) {
     return std::make_unique<GpuStream<Api>>(context_, staging_, handle, kind);
   }

@@ -8,6 +8,7 @@
 #include <tandem/result.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 
 namespace tandem::device::gpu {
@@ -31,7 +32,7 @@ class GpuEvent final : public Event {
   /// Lifetime: the handle outlives the Event and what waits for it.
   [[nodiscard]] static tandem::Event borrow(Context<Api>& context, Handle handle) {
     auto* const event = new GpuEvent{context, handle, /*is_owned=*/false};
-    event->state_.store(State::Recorded, std::memory_order_relaxed);
+    event->become(State::Recorded);
     return tandem::Event{event};
   }
   ~GpuEvent() override {
@@ -46,7 +47,8 @@ class GpuEvent final : public Event {
   [[nodiscard]] bool is_recorded() const noexcept { return state() == State::Recorded; }
 
   [[nodiscard]] Result<bool> is_done() const override {
-    if (!is_recorded()) return !is_held();
+    const std::uint64_t asked = word_.load(std::memory_order_seq_cst);
+    if (state_of(asked) != State::Recorded) return state_of(asked) != State::Held;
     typename Api::Code answer{};
     TANDEM_CHECK_OK(context_.run_relaxed("an event failed", [this, &answer] {
       answer = Api::event_query(handle_);
@@ -54,20 +56,25 @@ class GpuEvent final : public Event {
       Api::clear_last_error();  // "not ready" is an answer
       return Api::kOk;
     }));
-    return answer == Api::kOk;
+    if (answer != Api::kOk) return false;
+    has_passed(asked);
+    return true;
   }
 
   [[nodiscard]] Status synchronize() const override {
-    if (is_recorded()) {
-      return context_.run_relaxed("an event failed", [this] { return Api::event_synchronize(handle_); });
+    const std::uint64_t asked = word_.load(std::memory_order_seq_cst);
+    if (state_of(asked) == State::Recorded) {
+      TANDEM_CHECK_OK(context_.run_relaxed("an event failed", [this] { return Api::event_synchronize(handle_); }));
+      has_passed(asked);
+      return {};
     }
     signalled_.wait([this] { return !is_held(); });
     return {};
   }
 
-  void hold() override { state_.store(State::Held, std::memory_order_seq_cst); }
+  void hold() override { become(State::Held); }
   void signal() noexcept override {
-    state_.store(State::Done, std::memory_order_seq_cst);
+    become(State::Done);
     signalled_.notify();
   }
 
@@ -75,21 +82,35 @@ class GpuEvent final : public Event {
   [[nodiscard]] Status record(typename Api::Stream stream) {
     TANDEM_CHECK_OK(
         context_.run("an event cannot be recorded", [this, stream] { return Api::event_record(handle_, stream); }));
-    state_.store(State::Recorded, std::memory_order_seq_cst);
+    become(State::Recorded);
     return {};
   }
 
  private:
   enum class State : std::uint8_t { Done, Recorded, Held };
+  static constexpr std::uint64_t kStates = 4;
 
   GpuEvent(Context<Api>& context, Handle handle, bool is_owned) noexcept
       : Event{context.id()}, context_{context}, handle_{handle}, is_owned_{is_owned} {}
-  [[nodiscard]] State state() const noexcept { return state_.load(std::memory_order_seq_cst); }
+  [[nodiscard]] static State state_of(std::uint64_t word) noexcept { return static_cast<State>(word % kStates); }
+  [[nodiscard]] State state() const noexcept { return state_of(word_.load(std::memory_order_seq_cst)); }
+  void become(State state) noexcept {
+    std::uint64_t word = word_.load(std::memory_order_relaxed);
+    while (!word_.compare_exchange_weak(word, (word / kStates + 1) * kStates + static_cast<std::uint64_t>(state),
+                                        std::memory_order_seq_cst)) {
+    }
+  }
+  /// Remembers it, which spares the next one the question; not if the event was recorded again since `asked`. The
+  /// owner of a borrowed one may record it without a word.
+  void has_passed(std::uint64_t asked) const noexcept {
+    if (is_owned_) word_.compare_exchange_strong(asked, asked - asked % kStates, std::memory_order_seq_cst);
+  }
 
   Context<Api>& context_;
   Handle handle_;
   bool is_owned_;
-  std::atomic<State> state_{State::Done};
+  /// How often the state has changed, times kStates, plus the state.
+  mutable std::atomic<std::uint64_t> word_{0};
   mutable base::WaitPoint signalled_;
 };
 

@@ -387,6 +387,11 @@ Status Dispatcher::run_with_host(const Turn& turn, std::span<const Value> inputs
 
 Result<Event> Dispatcher::enqueue_steps(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
                                         const ExecuteOptions& options) {
+  return device_.with_current([&] { return enqueue_steps_here(turn, inputs, outputs, options); });
+}
+
+Result<Event> Dispatcher::enqueue_steps_here(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
+                                             const ExecuteOptions& options) {
   device::Stream& stream = turn.stream();
   Lane& lane = turn.lane();
   TANDEM_TRY(EnqueuedRun* const slot, lane.take_run(options.wait_if_busy));

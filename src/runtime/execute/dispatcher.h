@@ -68,6 +68,9 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   /// On a device: the calling thread walks the steps and enqueues each. Returns the event at the run's end.
   Result<Event> enqueue_steps(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
                               const ExecuteOptions& options);
+  /// With the device current.
+  Result<Event> enqueue_steps_here(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
+                                   const ExecuteOptions& options);
   /// On a queued stream of the host. `shared` is null if the caller waits, so that its spans stay valid. Returns the
   /// event at the run's end.
   Result<Event> enqueue(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,

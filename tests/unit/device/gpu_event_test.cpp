@@ -30,6 +30,19 @@ TEST_F(GpuEventTest, NotReadyIsAnAnswer) {
   EXPECT_TRUE(*event.is_done());
 }
 
+TEST_F(GpuEventTest, ThatItHasPassedIsAskedOnce) {
+  const auto stream = make_stream();
+  const tandem::Event event = make_event();
+  ASSERT_TRUE(stream->record(*event.impl()).ok());
+  ASSERT_TRUE(event.synchronize().ok());
+  calls();
+  EXPECT_TRUE(*event.is_done());
+  EXPECT_TRUE(event.synchronize().ok());
+  EXPECT_THAT(calls(), IsEmpty());
+  ASSERT_TRUE(stream->record(*event.impl()).ok());
+  EXPECT_FALSE(*event.is_done()) << "recorded again";
+}
+
 TEST_F(GpuEventTest, AFaultComesOut) {
   const auto stream = make_stream();
   const tandem::Event event = make_event();
@@ -61,6 +74,16 @@ TEST_F(GpuEventTest, ABorrowedEventIsAskedAndLeftAlone) {
     EXPECT_FALSE(*event.is_done());
   }
   EXPECT_THAT(calls(), ElementsAre("event_query@1"));
+}
+
+TEST_F(GpuEventTest, ABorrowedEventIsAskedEachTimeForItsOwnerMayRecordIt) {
+  const tandem::Event owner = make_event();
+  const auto stream = make_stream();
+  ASSERT_TRUE(stream->record(*owner.impl()).ok());
+  const tandem::Event event = GpuEvent<FakeApi>::borrow(device().context(), impl(owner).handle());
+  ASSERT_TRUE(event.synchronize().ok());
+  ASSERT_TRUE(stream->record(*owner.impl()).ok());
+  EXPECT_FALSE(*event.is_done());
 }
 
 TEST_F(GpuEventTest, HeldUntilItIsSignalled) {

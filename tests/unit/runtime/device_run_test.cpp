@@ -269,6 +269,57 @@ TEST_F(DeviceRunTest, InputsAndOutputsOnTheDevice) {
   EXPECT_EQ(reversed.error().expected(), "host");
 }
 
+TEST_F(DeviceRunTest, InputsOnTheDeviceHaveToBeDense) {
+  const auto x = gpu_tensor();
+  const auto y = gpu_tensor();
+  b.inputs({x}).outputs({y}).delegate("Plus1", {x, y});
+  const auto method = load();
+  auto memory = std::make_shared<device::Buffer>(*gpu.allocate(2 * kSize * sizeof(float)));
+  const auto sparse = Tensor::from_blob(
+      memory->data(), ScalarType::Float, std::array{kSize}, std::array<std::int64_t, 1>{2}, [memory] {}, kGpu);
+  ASSERT_TRUE(sparse.ok());
+  const auto refused = method->execute({*sparse});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::NotSupported);
+  EXPECT_EQ(refused.error().site().argument, 0);
+  EXPECT_EQ(refused.error().expected(), "[1]");
+  EXPECT_EQ(refused.error().found(), "[2]");
+}
+
+TEST_F(DeviceRunTest, CopiesDoNotChangeTheLayout) {
+  const auto x = b.tensor({2, 3});
+  const auto d = b.tensor({2, 3}, 0);
+  const auto y = b.tensor({2, 3});
+  const std::array<std::uint8_t, 2> columns_first{1, 0};
+  auto& planned = std::get<format::Tensor>(b.method().values[static_cast<std::size_t>(d)]);
+  planned.device = kGpu;
+  planned.dim_order.assign(columns_first.begin(), columns_first.end());
+  b.inputs({x}).outputs({y});
+  copy("h2d", x, d);
+  copy("d2h", d, y);
+  const auto method = load();
+  const auto refused = method->execute({floats({2, 3}, {1, 2, 3, 4, 5, 6})});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::NotSupported);
+  EXPECT_EQ(refused.error().site().instruction, 0);
+  EXPECT_EQ(refused.error().expected(), "[1, 2]");
+  EXPECT_EQ(refused.error().found(), "[3, 1]");
+}
+
+TEST_F(DeviceRunTest, ListsOfADelegateLieOnTheDevice) {
+  const auto x = b.tensor({kSize});
+  const auto y = gpu_tensor();
+  const auto list = b.tensors({x});
+  b.inputs({x}).outputs({y}).delegate("Plus1", {list, y});
+  auto input = b.lower_input();
+  input.device = kGpu;
+  const auto lowered = runtime::lower(input);
+  ASSERT_FALSE(lowered.ok());
+  EXPECT_EQ(lowered.error().code(), ErrorCode::NotSupported);
+  EXPECT_EQ(lowered.error().site().value, list);
+  EXPECT_EQ(lowered.error().site().delegate, 0);
+}
+
 TEST_F(DeviceRunTest, ExecutionsOnStreamsAreOrderedUnderEverySeed) {
   auto last = b.tensor({kSize});
   b.inputs({last});
