@@ -131,6 +131,36 @@ void replay(const std::vector<Launch>& launches, cudaStream_t stream) {
   }
 }
 
+/// The same as one graph.
+cudaGraphExec_t raw_graph(const std::vector<Launch>& launches) {
+  CUresult (*add_node)(CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, const CUDA_KERNEL_NODE_PARAMS*) =
+      nullptr;
+  add_node = reinterpret_cast<decltype(add_node)>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuGraphAddKernelNode_v2"));
+  if (add_node == nullptr) stop("the driver has no cuGraphAddKernelNode_v2");
+  cudaGraph_t graph{};
+  must(cudaGraphCreate(&graph, 0));
+  CUgraphNode last{};
+  for (const Launch& l : launches) {
+    CUDA_KERNEL_NODE_PARAMS parameters{};
+    parameters.func = l.function;
+    parameters.gridDimX = l.shape[0];
+    parameters.gridDimY = l.shape[1];
+    parameters.gridDimZ = l.shape[2];
+    parameters.blockDimX = l.shape[3];
+    parameters.blockDimY = l.shape[4];
+    parameters.blockDimZ = l.shape[5];
+    parameters.sharedMemBytes = l.shape[6];
+    parameters.kernelParams = const_cast<void**>(l.pointers.data());
+    CUgraphNode node{};
+    if (add_node(&node, graph, &last, last == nullptr ? 0 : 1, &parameters) != CUDA_SUCCESS) stop("no raw graph");
+    last = node;
+  }
+  cudaGraphExec_t exec{};
+  must(cudaGraphInstantiate(&exec, graph, 0));
+  must(cudaGraphDestroy(graph));
+  return exec;
+}
+
 // ---- programs ----
 
 DeviceId device{DeviceType::Cuda, 0};
@@ -151,8 +181,9 @@ std::size_t free_device_bytes() {
 }
 
 std::shared_ptr<Method> load(const std::shared_ptr<const Program>& program, const std::string& name,
-                             StreamPolicy streams = StreamPolicy::PerThread) {
+                             StreamPolicy streams = StreamPolicy::PerThread, GraphPolicy graphs = GraphPolicy::Auto) {
   MethodOptions options;
+  options.graphs = graphs;
   options.device = device;
   options.backends = &counting_backends();
   options.streams = streams;
@@ -204,13 +235,18 @@ Loaded bench_program(const std::filesystem::path& path) {
              us(load_time) / 1000, static_cast<double>(used) / (1 << 20));
 
   std::vector<Value> outputs(loaded.method->meta().outputs.size());
-  for (int i = 0; i < 20; ++i) must(loaded.method->execute_into(loaded.inputs, outputs));
+  const auto steps = load(loaded.program, method, StreamPolicy::PerThread, GraphPolicy::Off);
+  const auto graph = load(loaded.program, method, StreamPolicy::PerThread, GraphPolicy::On);
+  for (const auto& one : {steps, graph, loaded.method}) {
+    for (int i = 0; i < 30; ++i) must(one->execute_into(loaded.inputs, outputs));
+  }
   std::vector<Launch> launches;
   recording = &launches;
   const std::uint64_t before = launch_count;
-  must(loaded.method->execute_into(loaded.inputs, outputs));
+  must(steps->execute_into(loaded.inputs, outputs));
   recording = nullptr;
   fmt::print("  launches in a run: {}\n", launch_count - before);
+  const cudaGraphExec_t raw = raw_graph(launches);
 
   // Host inputs and outputs; beside it the same kernels with one copy for each input and output and one wait.
   std::size_t in_bytes = 0;
@@ -224,47 +260,76 @@ Loaded bench_program(const std::filesystem::path& path) {
   cudaStream_t stream{};
   must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   const bool copies = !loaded.inputs.empty() && loaded.inputs.front().tensor().device() == DeviceId{};
-  Times tandem_times;
-  Times raw_times;
-  Times launches_alone;
-  Times call;
   const auto own = must(Stream::create(device));
   ExecuteOptions on_own;
   on_own.stream = own;
-  const int count = loaded.name == "heavy" ? std::min(rounds, 100) : rounds;
-  for (int i = 0; i < count; ++i) {
-    auto start = Clock::now();
-    must(loaded.method->execute_into(loaded.inputs, outputs));
-    must(cudaDeviceSynchronize());
-    tandem_times.add(Clock::now() - start);
-    start = Clock::now();
+  struct Way {
+    const char* name;
+    std::shared_ptr<Method> method;
+    Times whole{};
+    Times call{};
+  };
+  std::array<Way, 3> ways{Way{"step by step", steps}, Way{"one graph", graph}, Way{"auto", loaded.method}};
+  Times raw_steps;
+  Times raw_launches;
+  Times raw_whole;
+  Times raw_launch;
+  const auto raw_run = [&](Times& whole, Times& enqueue, const auto& work) {
+    const auto start = Clock::now();
     if (copies) must(cudaMemcpyAsync(gpu, host, in_bytes, cudaMemcpyHostToDevice, stream));
     const auto first_launch = Clock::now();
-    replay(launches, stream);
-    launches_alone.add(Clock::now() - first_launch);
+    work();
+    enqueue.add(Clock::now() - first_launch);
     if (copies) must(cudaMemcpyAsync(host, gpu, out_bytes, cudaMemcpyDeviceToHost, stream));
     must(cudaStreamSynchronize(stream));
     must(cudaDeviceSynchronize());
-    raw_times.add(Clock::now() - start);
+    whole.add(Clock::now() - start);
+  };
+  const int count = loaded.name == "heavy" ? std::min(rounds, 100) : rounds;
+  for (int i = 0; i < count; ++i) {
+    for (Way& way : ways) {
+      const auto start = Clock::now();
+      must(way.method->execute_into(loaded.inputs, outputs));
+      must(cudaDeviceSynchronize());
+      way.whole.add(Clock::now() - start);
+    }
+    raw_run(raw_steps, raw_launches, [&] { replay(launches, stream); });
+    raw_run(raw_whole, raw_launch, [&] { must(cudaGraphLaunch(raw, stream)); });
     if (!loaded.method->meta().is_fully_async()) continue;
-    start = Clock::now();
-    const auto execution = must(loaded.method->execute_async(loaded.inputs, on_own));
-    call.add(Clock::now() - start);
-    must(execution.done().synchronize());
+    for (Way& way : ways) {
+      const auto start = Clock::now();
+      const auto execution = must(way.method->execute_async(loaded.inputs, on_own));
+      way.call.add(Clock::now() - start);
+      must(execution.done().synchronize());
+    }
   }
-  fmt::print("  execute                    {}\n", tandem_times.text());
-  fmt::print("  raw kernels, copies, wait  {}\n", raw_times.text());
-  fmt::print("  ratio of the medians       {:.3f}\n", tandem_times.at(50) / raw_times.at(50));
-  fmt::print("  raw launches, host time    {}\n", launches_alone.text());
-  if (!call.all.empty()) fmt::print("  execute_async, the call    {}\n", call.text());
-  constexpr int kCounted = 100;
-  std::string text;
-  for (const auto& [name, calls] : bench::count_driver_calls([&] {
-         for (int i = 0; i < kCounted; ++i) must(loaded.method->execute_into(loaded.inputs, outputs));
-       })) {
-    text += fmt::format("{}{} {:.2g}", text.empty() ? "" : ", ", name, static_cast<double>(calls) / kCounted);
+  for (Way& way : ways) {
+    fmt::print("  {:<24} {}", way.name, way.whole.text());
+    if (!way.call.all.empty()) fmt::print("; the call alone p50 {:.1f}", way.call.at(50));
+    fmt::print("\n");
   }
-  fmt::print("  driver calls a run         {}\n", text.empty() ? "not counted: no CUPTI here" : text);
+  fmt::print("  raw launches             {}; the launches alone p50 {:.1f}\n", raw_steps.text(), raw_launches.at(50));
+  fmt::print("  raw graph                {}; the launch alone p50 {:.1f}\n", raw_whole.text(), raw_launch.at(50));
+  fmt::print("  ratios of the medians    step by step {:.3f}, graph {:.3f}\n", ways[0].whole.at(50) / raw_steps.at(50),
+             ways[1].whole.at(50) / raw_whole.at(50));
+  for (const GraphInfo& info : loaded.method->graphs()) {
+    fmt::print("  auto: instructions {} to {}: {}\n", info.first_instruction, info.last_instruction,
+               !info.refusal.empty() ? info.refusal
+                                     : fmt::format("{} of {} nodes, {:.1f} us against {:.1f} step by step",
+                                                   info.in_use ? "a graph" : "no graph, though there is one",
+                                                   info.nodes, us(info.graph_time), us(info.steps_time)));
+  }
+  for (Way& way : ways) {
+    constexpr int kCounted = 100;
+    std::string text;
+    for (const auto& [name, calls] : bench::count_driver_calls([&] {
+           for (int i = 0; i < kCounted; ++i) must(way.method->execute_into(loaded.inputs, outputs));
+         })) {
+      text += fmt::format("{}{} {:.2g}", text.empty() ? "" : ", ", name, static_cast<double>(calls) / kCounted);
+    }
+    fmt::print("  driver calls a run, {}: {}\n", way.name, text.empty() ? "not counted, no CUPTI here" : text);
+  }
+  must(cudaGraphExecDestroy(raw));
   must(cudaStreamDestroy(stream));
   must(cudaFree(gpu));
   must(cudaFreeHost(host));

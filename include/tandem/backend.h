@@ -3,6 +3,7 @@
 #include <tandem/argument.h>
 #include <tandem/export.h>
 #include <tandem/options.h>
+#include <tandem/recorder.h>
 #include <tandem/result.h>
 #include <tandem/stream_ref.h>
 
@@ -73,6 +74,7 @@ struct DelegateCapabilities {
   std::uint32_t version = kBackendAbiVersion;
   bool runs_on_host = true;        ///< enqueue() does its work on the calling thread.
   bool capturable = false;         ///< enqueue() may run while the stream is captured.
+  bool recordable = false;         ///< enqueue() can put its work into EnqueueArgs::recorder.
   bool stateful = false;           ///< Keeps state that outlives a run.
   std::uint32_t warmup_runs = 0;   ///< Runs before the first capture.
   std::uint32_t max_contexts = 0;  ///< Contexts that may run at the same time; 0 = any number.
@@ -120,6 +122,10 @@ struct EnqueueArgs {
   std::span<OutputResult> outputs{};       ///< One per output argument.
   std::span<std::byte> scratch{};          ///< At least the bound `scratch_bytes`.
   bool rebind = false;                     ///< Out: the run learned its layout; bind() again before the next run.
+  /// Not null: the work goes here, and nothing to the stream. Outputs are reported as in a run; what they are then is
+  /// what they will be each time the graph runs. NotSupported, if this call's work cannot be recorded: it then runs as
+  /// usual.
+  Recorder* recorder = nullptr;
 
   explicit EnqueueArgs(StreamRef on) noexcept : stream{on} {}
 };

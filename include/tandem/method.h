@@ -8,11 +8,14 @@
 #include <tandem/stream.h>
 #include <tandem/value.h>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -36,6 +39,28 @@ enum class StreamPolicy : std::uint8_t {
 /// "per-thread", "per-method", "per-delegate".
 [[nodiscard]] TANDEM_EXPORT std::string_view name_of(StreamPolicy policy) noexcept;
 
+/// Whether steps on a device that need no host between them run as one graph: one launch instead of one per kernel.
+enum class GraphPolicy : std::uint8_t {
+  Auto,  ///< A graph where the first runs, which take turns, show that it is no slower than step by step.
+  Off,
+  On,  ///< A graph wherever one can be made.
+};
+/// "auto", "off", "on".
+[[nodiscard]] TANDEM_EXPORT std::string_view name_of(GraphPolicy policy) noexcept;
+
+/// What became of one stretch of a method that may be a graph, in its last execution.
+struct GraphInfo {
+  std::uint32_t first_instruction = 0;
+  std::uint32_t last_instruction = 0;
+  std::size_t graphs = 0;  ///< Kept, each for other addresses and sizes.
+  std::size_t nodes = 0;   ///< Kernels and copies of the last one; 0: there is none.
+  bool in_use = false;     ///< Executions run it.
+  std::string refusal{};   ///< Why there is none, for people.
+  /// Units: median time of an execution step by step and as a graph; 0 where they were not compared.
+  std::chrono::nanoseconds steps_time{};
+  std::chrono::nanoseconds graph_time{};
+};
+
 /// Choices fixed for the life of a Method.
 struct MethodOptions {
   DeviceId device{};                                       ///< Where it runs.
@@ -50,6 +75,8 @@ struct MethodOptions {
   /// once. Executions on one state take turns all the same.
   std::uint32_t instances = 1;
   std::uint32_t max_in_flight = 2;  ///< Executions that may be enqueued per instance before the next call waits.
+  GraphPolicy graphs = GraphPolicy::Auto;
+  std::uint32_t max_graphs = 16;  ///< Kept per instance and stretch of steps; the one used longest ago goes.
   /// Host only: streams that the method chooses or makes come from it.
   std::shared_ptr<SeededScheduler> scheduler{};
 };
@@ -160,9 +187,14 @@ class TANDEM_EXPORT Method {
   ///
   /// Lifetime: the tensors of `inputs` and `options.outputs` are kept; memory of the caller's under them stays valid,
   ///   and inputs unchanged, until `done` has passed. A tensor may be dropped while it is in use.
-  /// Errors: as execute(), if nothing was enqueued; WouldBlock, a step (MethodMeta::is_fully_async()) or an output bound
+  /// Errors: as execute(), if nothing was enqueued; WouldBlock, a step (MethodMeta::is_fully_async()) or an output
+  /// bound
   ///   to memory of the host needs the host, and there is no executor. Later ones are those of `done`.
   [[nodiscard]] Result<Execution> execute_async(std::span<const Value> inputs, const ExecuteOptions& options = {});
+
+  /// What became of the stretches that may be graphs, in the order of the method; of one instance. Empty on the host,
+  /// and where the method was loaded without graphs. Blocks while every instance is being enqueued on.
+  [[nodiscard]] std::vector<GraphInfo> graphs() const;
 
   /// A further state, at its initial bytes. Null if the method keeps nothing from one execution to the next.
   /// Errors: OutOfMemory; what the delegates say.

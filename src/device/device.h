@@ -1,5 +1,6 @@
 #pragma once
 
+#include "device/graph.h"
 #include "device/stream.h"
 
 #include <tandem/device.h>
@@ -64,6 +65,10 @@ class Device {
   /// A further stream, independent of all others.
   /// Errors: OutOfMemory, also where the system has no further thread.
   [[nodiscard]] virtual Result<std::unique_ptr<Stream>> make_stream() = 0;
+  /// Starts a graph. Errors: NotSupported, the device has none; OutOfMemory.
+  [[nodiscard]] virtual Result<std::unique_ptr<GraphBuilder>> make_graph() {
+    return Error{ErrorCode::NotSupported, "the device has no graphs"}.with_device(to_string(id()));
+  }
   /// `body()` with the device current for the calling thread, where there is such a thing: what the body calls need not
   /// switch to it and back each time.
   template <class Body>

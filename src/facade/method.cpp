@@ -11,6 +11,18 @@
 
 namespace tandem {
 
+std::string_view name_of(GraphPolicy policy) noexcept {
+  switch (policy) {
+    case GraphPolicy::Auto:
+      return "auto";
+    case GraphPolicy::Off:
+      return "off";
+    case GraphPolicy::On:
+      return "on";
+  }
+  return "unknown";
+}
+
 struct Method::Impl {
   MethodMeta meta;
   std::shared_ptr<const runtime::Schedule> schedule;  // keeps the program
@@ -92,6 +104,8 @@ Status Method::execute_into(std::span<const Value> inputs, std::span<Value> outp
 Result<Execution> Method::execute_async(std::span<const Value> inputs, const ExecuteOptions& options) {
   return impl_->dispatcher->execute_async(inputs, options);
 }
+
+std::vector<GraphInfo> Method::graphs() const { return impl_->dispatcher->graphs(); }
 
 Result<std::shared_ptr<State>> Method::new_state() {
   TANDEM_CHECK_OK(base::refuse_forked_child());

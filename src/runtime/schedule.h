@@ -100,6 +100,7 @@ struct DelegatePlan {
   bool on_host = true;             ///< enqueue() does its work on the calling thread.
   std::uint32_t max_contexts = 0;  ///< That may run at the same time; 0 = any number.
   bool stateful = false;           ///< Its contexts keep something from one run to the next.
+  bool recordable = false;         ///< Its work on the device can be put into a graph.
 };
 
 /// A mutable value that outlives an execution.
@@ -129,6 +130,19 @@ struct StreamPlan {
   std::vector<Sync> syncs{};               ///< By step, ascending.
 };
 
+/// Steps in a row that need no host between them: what one graph may hold.
+struct Region {
+  struct Use {
+    std::uint32_t value = kNone;
+    bool is_input = false;  ///< A step reads it before any has written it.
+  };
+  std::uint32_t first = 0;  ///< Step.
+  std::uint32_t end = 0;    ///< The step after the last.
+  bool stateful = false;    ///< Some delegate keeps state of its own.
+  bool changes_state = false;
+  std::vector<Use> uses{};  ///< Every value that its steps name, once.
+};
+
 struct Schedule {
   std::string_view method{};
   DeviceId device{};
@@ -147,6 +161,7 @@ struct Schedule {
   std::vector<OpAccess> modes{};      ///< How the step touches each of `args`.
   std::vector<Access> accesses{};
   StreamPlan streams{};
+  std::vector<Region> regions{};                      ///< By step, ascending.
   std::vector<std::vector<std::byte>> owned_bytes{};  ///< Constants that the file does not align.
 
   Schedule() = default;

@@ -46,6 +46,11 @@ Result<std::shared_ptr<StateMemory>> StateStore::obtain(device::Device& device, 
   return found;
 }
 
+std::uint64_t State::next_generation() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 bool State::is_needed(const Schedule& schedule) noexcept {
   return !schedule.states.empty() || std::ranges::any_of(schedule.delegates, &DelegatePlan::stateful);
 }
@@ -78,6 +83,7 @@ Status State::reset() {
   TANDEM_CHECK_OK(order_->uses.synchronize());
   TANDEM_TRY(DelegateCalls fresh, DelegateCalls::create(*schedule_, true));
   calls_ = std::move(fresh);
+  generation_ = next_generation();
   for (std::size_t i = 0; i < memory_.size(); ++i) {
     TANDEM_CHECK_OK(fill(device_, *memory_[i], schedule_->values[schedule_->states[i].value].initial));
   }

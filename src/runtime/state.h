@@ -71,17 +71,22 @@ class State {
   /// Errors: OutOfMemory; what Delegate::new_context() says; InvalidState, called by work on a stream.
   [[nodiscard]] Status reset();
   [[nodiscard]] bool is_indeterminate() const noexcept { return indeterminate_ || order_->indeterminate; }
+  /// A number that no other state has or had, nor this one before a reset: delegates' memory of another generation is
+  /// gone.
+  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
   void mark_indeterminate() noexcept;
 
  private:
   State(std::shared_ptr<const Schedule> schedule, device::Device& device) noexcept
       : schedule_{std::move(schedule)}, device_{device} {}
+  static std::uint64_t next_generation() noexcept;
 
   std::shared_ptr<const Schedule> schedule_;
   device::Device& device_;
   std::vector<std::shared_ptr<StateMemory>> memory_{};
   std::shared_ptr<StateOrder> order_ = std::make_shared<StateOrder>();
   DelegateCalls calls_{};
+  std::uint64_t generation_ = next_generation();
   std::atomic<bool> indeterminate_{false};
 };
 

@@ -23,6 +23,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace tandem {
@@ -55,12 +56,12 @@ std::string bytes_of(const std::vector<Value>& outputs) {
   return bytes;
 }
 
-class OrderOnDeviceTest : public ::testing::TestWithParam<std::string> {
+class OrderOnDeviceTest : public ::testing::TestWithParam<std::tuple<std::string, GraphPolicy>> {
  protected:
   static constexpr std::size_t kInputs = 16;
 
   void SetUp() override {
-    auto folder = cli::read_case_folder(GetParam());
+    auto folder = cli::read_case_folder(std::get<0>(GetParam()));
     ASSERT_TRUE(folder.ok()) << folder.error().to_string();
     program_file_ = folder->program;
     data_files_ = folder->data_files;
@@ -70,7 +71,9 @@ class OrderOnDeviceTest : public ::testing::TestWithParam<std::string> {
     program_ = *std::move(program);
     device_ = *parse_device(setting("TANDEM_DEVICE", "cuda:0"));
     runs_ = std::stoul(setting("TANDEM_RUNS", "200"));
-    const auto method = load();
+    MethodOptions steps;
+    steps.graphs = GraphPolicy::Off;  // what the others are held against
+    const auto method = load(steps, /*as_they_are=*/true);
     if (method == nullptr) return;
     has_state_ = method->state() != nullptr;
     const MethodMeta& meta = method->meta();
@@ -94,8 +97,9 @@ class OrderOnDeviceTest : public ::testing::TestWithParam<std::string> {
       EXPECT_EQ(bytes_of(*method->execute(inputs_[i])), serial_[i]);
   }
 
-  std::shared_ptr<Method> load(MethodOptions options = {}) {
+  std::shared_ptr<Method> load(MethodOptions options = {}, bool as_they_are = false) {
     options.device = device_;
+    if (!as_they_are) options.graphs = std::get<1>(GetParam());
     auto method = Method::load(program_, method_, options);
     EXPECT_TRUE(method.ok()) << method.error().to_string();
     return method.ok() ? *method : nullptr;
@@ -233,6 +237,7 @@ TEST_P(OrderOnDeviceTest, StreamOfTheMethodBesideAnotherProgram) {
 
 TEST_P(OrderOnDeviceTest, AStreamPerDelegateIsOnlyADemonstration) {
   SKIP_WITH_STATE();
+  if (std::get<1>(GetParam()) != GraphPolicy::Off) GTEST_SKIP() << "there are no graphs over several streams";
   MethodOptions unordered;
   unordered.streams = StreamPolicy::PerDelegate;
   unordered.allow_races = true;
@@ -241,27 +246,63 @@ TEST_P(OrderOnDeviceTest, AStreamPerDelegateIsOnlyADemonstration) {
   std::cout << "  stream per delegate: " << bad << " of " << runs_ << " wrong\n";
 }
 
+TEST_P(OrderOnDeviceTest, WhatMayBeAGraphBecomesOne) {
+  if (std::get<1>(GetParam()) != GraphPolicy::On || device_ == DeviceId{}) GTEST_SKIP() << "no graphs wanted";
+  const auto method = load();
+  ASSERT_NE(method, nullptr);
+  for (int k = 0; k < 4; ++k) ASSERT_TRUE(method->execute(inputs_.front()).ok());
+  for (const GraphInfo& info : method->graphs()) {
+    EXPECT_TRUE(info.in_use) << "instruction " << info.first_instruction << ": " << info.refusal;
+  }
+}
+
 TEST_P(OrderOnDeviceTest, StatesAreRightInTheOrderOfTheCalls) {
   if (!has_state_) GTEST_SKIP() << "keeps no state";
   const auto method = load();
   ASSERT_NE(method, nullptr);
+  const auto other = *method->new_state();
   for (int round = 0; round < 3; ++round) {
     for (std::size_t i = 0; i < kInputs; ++i) {
-      const auto outputs = method->execute(inputs_[i]);
-      ASSERT_TRUE(outputs.ok()) << outputs.error().to_string();
-      EXPECT_EQ(bytes_of(*outputs), serial_[i]) << "round " << round << " call " << i;
+      for (const auto& state : {method->state(), other}) {
+        ExecuteOptions on;
+        on.state = state;
+        const auto outputs = method->execute(inputs_[i], on);
+        ASSERT_TRUE(outputs.ok()) << outputs.error().to_string();
+        EXPECT_EQ(bytes_of(*outputs), serial_[i]) << "round " << round << " call " << i;
+      }
     }
     ASSERT_TRUE(method->state()->reset().ok());
+    ASSERT_TRUE(other->reset().ok());
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, OrderOnDeviceTest, ::testing::ValuesIn(programs()), [](const auto& parameter) {
-  std::string name = std::filesystem::path{parameter.param}.parent_path().filename().string() + "_" +
-                     std::filesystem::path{parameter.param}.filename().string();
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-});
+TEST_P(OrderOnDeviceTest, StatesThatGoTakeTheirGraphsAlong) {
+  if (!has_state_) GTEST_SKIP() << "keeps no state";
+  const auto method = load();
+  ASSERT_NE(method, nullptr);
+  for (int round = 0; round < 20; ++round) {
+    ExecuteOptions on;
+    on.state = *method->new_state();
+    for (std::size_t i = 0; i < 5; ++i) {
+      const auto outputs = method->execute(inputs_[i], on);
+      ASSERT_TRUE(outputs.ok()) << outputs.error().to_string();
+      EXPECT_EQ(bytes_of(*outputs), serial_[i]) << "round " << round << " call " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, OrderOnDeviceTest,
+                         ::testing::Combine(::testing::ValuesIn(programs()),
+                                            ::testing::Values(GraphPolicy::Off, GraphPolicy::On, GraphPolicy::Auto)),
+                         [](const auto& parameter) {
+                           const std::filesystem::path folder{std::get<0>(parameter.param)};
+                           std::string name = folder.parent_path().filename().string() + "_" +
+                                              folder.filename().string() + "_graphs_" +
+                                              std::string{name_of(std::get<1>(parameter.param))};
+                           std::ranges::replace_if(
+                               name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+                           return name;
+                         });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OrderOnDeviceTest);
 
 }  // namespace

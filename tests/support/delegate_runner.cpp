@@ -121,12 +121,24 @@ Status DelegateRunner::bind_if_needed() {
   return {};
 }
 
-Status DelegateRunner::run() {
-  TANDEM_CHECK_OK(bind_if_needed());
+EnqueueArgs DelegateRunner::enqueue_args() {
   EnqueueArgs args{StreamRef{device::HostDevice::instance().thread_stream()}};
   args.arguments = arguments_;
   args.outputs = results_;
   if (!scratch_.empty()) args.scratch = {aligned(scratch_), scratch_.size() - kAlignment};
+  return args;
+}
+
+Status DelegateRunner::record(Recorder& recorder) {
+  TANDEM_CHECK_OK(bind_if_needed());
+  EnqueueArgs args = enqueue_args();
+  args.recorder = &recorder;
+  return context_->enqueue(args);
+}
+
+Status DelegateRunner::run() {
+  TANDEM_CHECK_OK(bind_if_needed());
+  EnqueueArgs args = enqueue_args();
   TANDEM_CHECK_OK(context_->enqueue(args));
   bind_ = args.rebind;
   for (std::size_t i = 0; i < results_.size(); ++i) take(results_[i], *memory_[memory_.size() - results_.size() + i]);

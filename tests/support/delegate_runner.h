@@ -44,6 +44,8 @@ class DelegateRunner {
                  std::size_t output_count);
 
   [[nodiscard]] Status run();
+  /// A run whose work `recorder` gets. Results are not taken.
+  [[nodiscard]] Status record(Recorder& recorder);
   /// Of the last run.
   [[nodiscard]] const std::vector<OutputResult>& results() const noexcept { return results_; }
   [[nodiscard]] DelegateContext& context() noexcept { return *context_; }
@@ -51,6 +53,7 @@ class DelegateRunner {
 
  private:
   [[nodiscard]] Status bind_if_needed();
+  [[nodiscard]] EnqueueArgs enqueue_args();
   void take(const OutputResult& result, ArgumentMemory& memory);
 
   std::unique_ptr<DelegateContext> context_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace tandem::testing {
@@ -64,6 +65,55 @@ class SimulatedGpu::GpuStream final : public device::Stream {
   std::unique_ptr<device::Stream> inner_;
 };
 
+/// What a graph of the device is: functions, and what they need.
+class SimulatedGpu::Graph final : public device::Graph {
+ public:
+  struct Content {
+    std::vector<std::function<void()>> nodes{};
+    std::vector<std::shared_ptr<const void>> kept{};
+  };
+  Graph(SimulatedGpu& gpu, Content content)
+      : gpu_{gpu}, content_{std::make_shared<const Content>(std::move(content))} {}
+  Status launch(device::Stream& stream) override {
+    ++gpu_.counts_.graph_launches;
+    --gpu_.counts_.launches;
+    return SimulatedGpu::launch(StreamRef{stream}, [content = content_] {
+      for (const auto& node : content->nodes) node();
+    });
+  }
+  std::size_t node_count() const noexcept override { return content_->nodes.size(); }
+
+ private:
+  SimulatedGpu& gpu_;
+  std::shared_ptr<const Content> content_;
+};
+
+class SimulatedGpu::Builder final : public device::GraphBuilder {
+ public:
+  explicit Builder(SimulatedGpu& gpu) : gpu_{gpu} {}
+  Status kernel(const KernelLaunch& launch) override {
+    content_.nodes.push_back(*static_cast<const std::function<void()>*>(launch.function));
+    return {};
+  }
+  Status copy(void* to, const void* from, std::size_t bytes) override {
+    content_.nodes.emplace_back([to, from, bytes] { std::memcpy(to, from, bytes); });
+    return {};
+  }
+  void keep(std::shared_ptr<const void> memory) override { content_.kept.push_back(std::move(memory)); }
+  Result<std::unique_ptr<device::Graph>> finish(device::Stream& /*stream*/) override {
+    ++gpu_.counts_.graphs;
+    return std::unique_ptr<device::Graph>{new Graph{gpu_, std::move(content_)}};
+  }
+
+ private:
+  SimulatedGpu& gpu_;
+  Graph::Content content_{};
+};
+
+Result<std::unique_ptr<device::GraphBuilder>> SimulatedGpu::make_graph() {
+  return std::unique_ptr<device::GraphBuilder>{new Builder{*this}};
+}
+
 SimulatedGpu::~SimulatedGpu() {
   of_threads_.clear();
   EXPECT_TRUE(blocks_.empty()) << "memory of the device was not given back";
@@ -120,7 +170,10 @@ class KernelBackend::KernelContext final : public DelegateContext {
       tensors.push_back(argument->tensor);
     }
     for (std::size_t i = 0; i < outputs_; ++i) args.outputs[i] = {};  // in place, with the planned sizes
-    return SimulatedGpu::launch(args.stream, [kernel = &backend_.kernel_, tensors] { (*kernel)(tensors); });
+    std::function<void()> kernel = [kernel = &backend_.kernel_, tensors] { (*kernel)(tensors); };
+    if (args.recorder == nullptr) return SimulatedGpu::launch(args.stream, std::move(kernel));
+    if (!backend_.records_) return Error{ErrorCode::NotSupported, "it does not want to be recorded"};
+    return args.recorder->kernel({.function = &kernel});
   }
 
  private:
@@ -134,6 +187,7 @@ class KernelBackend::KernelDelegate final : public Delegate {
   DelegateCapabilities capabilities() const override {
     DelegateCapabilities capabilities;
     capabilities.runs_on_host = false;
+    capabilities.recordable = true;
     return capabilities;
   }
   std::size_t output_count() const override { return backend_.outputs_; }

@@ -33,6 +33,8 @@ class SimulatedGpu final : public device::Device {
   struct Counts {
     int copies = 0;
     int launches = 0;
+    int graph_launches = 0;
+    int graphs = 0;  ///< Made.
     int synchronizes = 0;
   };
   [[nodiscard]] Counts counts() const { return counts_; }
@@ -43,8 +45,12 @@ class SimulatedGpu final : public device::Device {
   [[nodiscard]] Result<device::Buffer> allocate_staging(std::size_t bytes) override { return inner_.allocate(bytes); }
   [[nodiscard]] device::Stream& thread_stream() noexcept override;
   [[nodiscard]] Result<std::unique_ptr<device::Stream>> make_stream() override;
+  /// A KernelLaunch's function is a `const std::function<void()>*`.
+  [[nodiscard]] Result<std::unique_ptr<device::GraphBuilder>> make_graph() override;
 
  private:
+  class Graph;
+  class Builder;
   class GpuStream;
   class GpuEvent;
   void free(std::byte* data) noexcept override;
@@ -65,6 +71,8 @@ class KernelBackend final : public Backend {
       : gpu_{gpu}, outputs_{outputs}, kernel_{std::move(kernel)}, accesses_{std::move(accesses)} {}
   /// The enqueue that fails, counted over all delegates of this backend; -1: none.
   void fail_at(int call) { failing_ = call; }
+  /// From now on recording fails.
+  void refuse_to_record() { records_ = false; }
 
   [[nodiscard]] Result<std::unique_ptr<Delegate>> prepare(std::span<const std::byte> payload,
                                                           const LoadContext& context) const override;
@@ -78,6 +86,7 @@ class KernelBackend final : public Backend {
   Kernel kernel_;
   std::vector<AccessMode> accesses_;
   mutable std::atomic<int> failing_{-1};
+  std::atomic<bool> records_{true};
 };
 
 /// out = in + amount, for KernelBackend.

@@ -347,6 +347,7 @@ Status AotiContext::enqueue(EnqueueArgs& args) {
   drop_outputs();
   if (numbers_changed(args.arguments) || !memory_.selected()) select(args.arguments);
   resolve_targets(args.arguments);
+  if (args.recorder != nullptr) return record(args);
   const bool recording = !memory_.recorded();
   if (args.scratch.size() < memory_.scratch_bytes()) args.rebind = true;
   TANDEM_CHECK_OK(run_once(args.arguments, args.scratch));
@@ -357,6 +358,33 @@ Status AotiContext::enqueue(EnqueueArgs& args) {
     targets_known_ = false;
     args.rebind = true;
   }
+  return {};
+}
+
+/// One run whose launches the graph gets: all of its memory has to be there each time.
+Status AotiContext::record(EnqueueArgs& args) {
+  const auto refuse = [](const char* why) { return Error{ErrorCode::NotSupported, why}; };
+  if (device_->runs_on_host()) return refuse("the delegate runs on the host");
+  if (!memory_.recorded() || args.scratch.size() < memory_.scratch_bytes()) {
+    return refuse("the delegate has not run at these sizes");
+  }
+  device_->record_to(args.recorder);
+  Status recorded = run_once(args.arguments, args.scratch);
+  if (recorded.ok() && !memory_.is_fixed()) recorded = refuse("the delegate allocates memory of its own in each run");
+  for (std::size_t i = 0; i < outputs_.size() && recorded.ok(); ++i) {
+    const Argument& argument = *args.arguments[input_count() + i];
+    recorded = report_output(i, argument, args.outputs[i]);
+    const bool is_view = args.outputs[i].kind == OutputResult::Kind::View && argument.kind != Argument::Kind::None;
+    if (recorded.ok() && is_view) recorded = refuse("a result of the delegate lies in other memory");
+  }
+  device_->record_to(nullptr);
+  TANDEM_CHECK_OK(std::move(recorded));
+  // In this order they go: the memory, then the device that it belongs to.
+  struct Kept {
+    std::shared_ptr<AotiDevice> device;
+    std::shared_ptr<const void> memory;
+  };
+  args.recorder->keep(std::make_shared<const Kept>(device_, memory_.hold()));
   return {};
 }
 

@@ -34,6 +34,7 @@ class AotiContext final : public DelegateContext {
  private:
   [[nodiscard]] std::size_t input_count() const noexcept { return inputs_.size(); }
   [[nodiscard]] Status warm_up(std::span<const Argument* const> arguments);
+  [[nodiscard]] Status record(EnqueueArgs& args);
   [[nodiscard]] Status run_once(std::span<Argument* const> arguments, std::span<std::byte> scratch);
   [[nodiscard]] Status check_counts(std::size_t arguments, std::size_t outputs) const;
   void select(std::span<const Argument* const> arguments);

@@ -28,6 +28,7 @@ class AotiDelegate final : public Delegate {
     capabilities.stateful = weights_->has_state();
     capabilities.runs_on_host = device_.runs_on_host();
     capabilities.capturable = !device_.runs_on_host();
+    capabilities.recordable = !device_.runs_on_host();
     capabilities.warmup_runs = device_.runs_on_host() ? 0 : 1;  // the first run at new sizes allocates
     return capabilities;
   }

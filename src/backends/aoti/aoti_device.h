@@ -3,6 +3,7 @@
 #include "backends/aoti/memory_source.h"
 #include "backends/aoti/shim_table.h"
 
+#include <tandem/recorder.h>
 #include <tandem/result.h>
 
 #include <cstddef>
@@ -52,6 +53,9 @@ class AotiDevice : public MemorySource {
   virtual void end() noexcept = 0;
   /// Of the begin() in effect.
   [[nodiscard]] virtual void* stream() const noexcept = 0;
+  /// Until null is given, kernels that the container launches go to `recorder`, and whatever else it would enqueue is
+  /// refused with NotSupported. Not for devices that run on the host.
+  virtual void record_to(Recorder* recorder) noexcept = 0;
   /// Blocks until the device's own stream is done, and gives back memory that nobody uses.
   /// Errors: DeviceFault; others of the work on that stream.
   [[nodiscard]] virtual Status finish() = 0;

@@ -1,11 +1,13 @@
 #include "backends/aoti/cuda_aoti_device.h"
 
+#include "backends/aoti/call_state.h"
 #include "backends/aoti/cuda_copy.h"
 #include "backends/aoti/cuda_shims.h"
 #include "backends/aoti/tensor_handle.h"
 
 #include <algorithm>
 #include <map>
+#include <string>
 
 namespace tandem::aoti {
 
@@ -63,7 +65,17 @@ std::byte* CudaAotiDevice::workspace(std::size_t bytes) noexcept {
   return workspace_;
 }
 
+bool CudaAotiDevice::may_enqueue(const char* what) const noexcept {
+  if (recorder_ == nullptr) return true;
+  try {
+    note_refusal(std::string{"it calls for "} + what + ", which cannot be recorded", ErrorCode::NotSupported);
+  } catch (...) {  // no memory for the text
+  }
+  return false;
+}
+
 bool CudaAotiDevice::copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (!may_enqueue("a copy")) return false;
   return bytes == 0 || functions().copy(to, from, bytes, cudaMemcpyDefault, stream_) == cudaSuccess;
 }
 
@@ -106,14 +118,17 @@ void CudaAotiDevice::unload() noexcept {
 }
 
 const char* CudaAotiDevice::copy_elements(const AtenTensor& target, const AtenTensor& source) noexcept {
+  if (!may_enqueue("a copy of elements")) return "it cannot be recorded";
   return copy_on_stream(functions(), stream_, target, source);
 }
 
 bool CudaAotiDevice::clear(std::byte* data, std::size_t bytes) noexcept {
+  if (!may_enqueue("a fill")) return false;
   return bytes == 0 || functions().fill(data, 0, bytes, stream_) == cudaSuccess;
 }
 
 bool CudaAotiDevice::read(void* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (!may_enqueue("a value of the device's on the host")) return false;
   return functions().copy(to, from, bytes, cudaMemcpyDeviceToHost, stream_) == cudaSuccess &&
          functions().stream_synchronize(stream_) == cudaSuccess;
 }

@@ -43,6 +43,7 @@ class CudaAotiDevice final : public AotiDevice {
   void begin(void* stream) noexcept override;
   void end() noexcept override;
   void* stream() const noexcept override { return stream_; }
+  void record_to(Recorder* recorder) noexcept override { recorder_ = recorder; }
   Status finish() override;
   void unload() noexcept override;
 
@@ -50,6 +51,11 @@ class CudaAotiDevice final : public AotiDevice {
   bool clear(std::byte* data, std::size_t bytes) noexcept override;
   bool read(void* to, const std::byte* from, std::size_t bytes) noexcept override;
 
+  /// Null unless the container's launches are recorded.
+  [[nodiscard]] Recorder* recorder() const noexcept { return recorder_; }
+  /// Whether something other than a kernel may go to the stream. False, with the reason noted, while launches are
+  /// recorded: the graph would lack it.
+  [[nodiscard]] bool may_enqueue(const char* what) const noexcept;
   [[nodiscard]] CudaGpu& gpu() const noexcept { return gpu_; }
   [[nodiscard]] const CudaFunctions& functions() const noexcept { return gpu_.functions(); }
   /// Whether allocate() gave out memory that starts there.
@@ -81,6 +87,7 @@ class CudaAotiDevice final : public AotiDevice {
   std::size_t workspace_bytes_ = 0;
   std::shared_ptr<void> library_handle_;
   cudaStream_t stream_ = nullptr;
+  Recorder* recorder_ = nullptr;
   int depth_ = 0;
   std::optional<CudaGpu::Scope> current_;
 };

@@ -346,6 +346,7 @@ std::int32_t convolution(AtenTensor* input, AtenTensor* weight, AtenTensor** bia
       note_refusal("aoti_torch_" + std::string{kShim} + ": " + problem, ErrorCode::IncompatibleDelegate);
       return std::int32_t{1};
     }
+    if (!device->may_enqueue("a convolution of cuDNN's")) return std::int32_t{1};
     const auto list = [](const std::int64_t* data, std::int64_t count) {
       return std::span{data, static_cast<std::size_t>(count)};
     };

@@ -18,21 +18,45 @@ CUresult forward(Function CudaFunctions::*function, Arguments... arguments) noex
   return call == nullptr ? CUDA_ERROR_NOT_FOUND : call(arguments...);
 }
 
-CUstream stream_for(CUstream stream) noexcept {
-  const CudaAotiDevice* device = calling_cuda();
-  return device == nullptr ? stream : device->stream_for(stream);
+/// A code of the driver for a recorder's answer; its text goes to the caller of the library.
+CUresult note_recorded(const Status& recorded) noexcept {
+  if (recorded.ok()) return CUDA_SUCCESS;
+  const Error& error = recorded.error();
+  try {
+    note_refusal(error.to_string(), error.code());
+  } catch (...) {  // no memory for the text
+  }
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                        unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** arguments,
                        void** extra) noexcept {
+  const CudaAotiDevice* device = calling_cuda();
+  if (device == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
+  if (Recorder* const recorder = device->recorder(); recorder != nullptr) {
+    return note_recorded(recorder->kernel({.function = function,
+                                           .grid = {grid_x, grid_y, grid_z},
+                                           .block = {block_x, block_y, block_z},
+                                           .shared_bytes = shared_bytes,
+                                           .arguments = arguments,
+                                           .extra = extra}));
+  }
   return forward(&CudaFunctions::launch_kernel, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                 shared_bytes, stream_for(stream), arguments, extra);
+                 shared_bytes, device->stream_for(stream), arguments, extra);
 }
 
 CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra) noexcept {
+  const CudaAotiDevice* device = calling_cuda();
+  if (device == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
+  if (config->numAttrs == 0) {
+    return launch_kernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
+                         config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream, arguments,
+                         extra);
+  }
+  if (!device->may_enqueue("cuLaunchKernelEx with attributes")) return CUDA_ERROR_NOT_SUPPORTED;
   CUlaunchConfig on_stream = *config;
-  on_stream.hStream = stream_for(config->hStream);
+  on_stream.hStream = device->stream_for(config->hStream);
   const CUlaunchConfig* changed = &on_stream;
   return forward(&CudaFunctions::launch_kernel_ex, changed, function, arguments, extra);
 }
@@ -87,6 +111,10 @@ CUresult get_attribute(int* value, CUfunction_attribute attribute, CUfunction fu
   return forward(&CudaFunctions::function_get_attribute, value, attribute, function);
 }
 CUresult error_string(CUresult code, const char** text) noexcept {
+  if (code == CUDA_SUCCESS && text != nullptr) {  // generated code asks after every launch
+    *text = "no error";
+    return CUDA_SUCCESS;
+  }
   return forward(&CudaFunctions::error_string, code, text);
 }
 CUresult error_name(CUresult code, const char** text) noexcept {

@@ -259,6 +259,7 @@ struct Cuda {
     const auto types = types_of(out.dtype);
     if (!types) return refuse(shim, "no products of this dtype");
     if (out.numel() == 0) return kShimOk;
+    if (!device->may_enqueue("a product of cuBLASLt's")) return 1;
     const bool bias = self != nullptr && beta == 1 && is_bias(*self, out);
     if (self != nullptr && beta != 0 && !bias && self->data() != out.data()) {
       if (const char* why = device->copy_elements(out, *self); why != nullptr) return refuse(shim, why);

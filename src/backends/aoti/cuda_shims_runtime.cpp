@@ -16,6 +16,13 @@ cudaError_t in_call(Call&& call) noexcept {
   return device == nullptr ? cudaErrorInitializationError : call(*device);
 }
 
+/// The same for what goes to a stream, or waits for one.
+template <class Call>
+cudaError_t in_order(const char* what, Call&& call) noexcept {
+  return in_call(
+      [&](CudaAotiDevice& device) { return device.may_enqueue(what) ? call(device) : cudaErrorNotSupported; });
+}
+
 /// Keeps the reason; the library only tells that something failed.
 cudaError_t refuse_memory(std::size_t bytes, const CudaAotiDevice& device) noexcept {
   try {
@@ -58,7 +65,7 @@ cudaError_t note_failure(const Status& status) noexcept {
 /// Blocks, as its caller expects, but on a stream of the container's GPU that nobody captures.
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) noexcept {
   if (bytes == 0) return cudaSuccess;
-  return in_call([&](CudaAotiDevice& device) {
+  return in_order("cudaMemcpy", [&](CudaAotiDevice& device) {
     const CudaFunctions& functions = device.functions();
     const auto* source = static_cast<const std::byte*>(from);
     switch (kind) {
@@ -78,17 +85,19 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
 
 cudaError_t copy_async(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                        cudaStream_t stream) noexcept {
-  return in_call([&](CudaAotiDevice& device) {
+  return in_order("cudaMemcpyAsync", [&](CudaAotiDevice& device) {
     return device.functions().copy(to, from, bytes, kind, device.stream_for(stream));
   });
 }
 cudaError_t fill_async(void* data, int value, std::size_t bytes, cudaStream_t stream) noexcept {
-  return in_call(
-      [&](CudaAotiDevice& device) { return device.functions().fill(data, value, bytes, device.stream_for(stream)); });
+  return in_order("cudaMemsetAsync", [&](CudaAotiDevice& device) {
+    return device.functions().fill(data, value, bytes, device.stream_for(stream));
+  });
 }
 cudaError_t stream_synchronize(cudaStream_t stream) noexcept {
-  return in_call(
-      [&](CudaAotiDevice& device) { return device.functions().stream_synchronize(device.stream_for(stream)); });
+  return in_order("cudaStreamSynchronize", [&](CudaAotiDevice& device) {
+    return device.functions().stream_synchronize(device.stream_for(stream));
+  });
 }
 
 /// Without times: nobody measures with them.
@@ -106,11 +115,13 @@ cudaError_t event_query(cudaEvent_t event) noexcept {
   return in_call([&](CudaAotiDevice& device) { return device.functions().event_query(event); });
 }
 cudaError_t event_record(cudaEvent_t event, cudaStream_t stream) noexcept {
-  return in_call(
-      [&](CudaAotiDevice& device) { return device.functions().event_record(event, device.stream_for(stream)); });
+  return in_order("cudaEventRecord", [&](CudaAotiDevice& device) {
+    return device.functions().event_record(event, device.stream_for(stream));
+  });
 }
 cudaError_t event_synchronize(cudaEvent_t event) noexcept {
-  return in_call([&](CudaAotiDevice& device) { return device.functions().event_synchronize(event); });
+  return in_order("cudaEventSynchronize",
+                  [&](CudaAotiDevice& device) { return device.functions().event_synchronize(event); });
 }
 
 cudaError_t get_device(int* index) noexcept {

@@ -9,13 +9,9 @@
 
 namespace tandem::aoti {
 
-RunMemory::~RunMemory() {
-  for (const auto& record : records_) free_record(*record);
-}
-
-void RunMemory::free_record(Record& record) noexcept {
-  for (Slot& slot : std::span{record.slots.get(), record.count}) {
-    if (slot.own != nullptr) source_.release(slot.own);
+RunMemory::Record::~Record() {
+  for (const Slot& slot : std::span{slots.get(), count}) {
+    if (slot.own != nullptr) source.release(slot.own);
   }
 }
 
@@ -30,20 +26,17 @@ void RunMemory::select(std::span<const std::int64_t> shapes) {
   for (const auto& record : records_) {
     if (!std::ranges::equal(record->shapes, shapes)) continue;
     record->last_use = uses_;
-    record_ = record.get();
+    record_ = record;
     return;
   }
   if (records_.size() >= kMaxRecords) {
     const auto oldest = std::ranges::min_element(records_, {}, [](const auto& record) { return record->last_use; });
-    if (!in_use(**oldest)) {  // a library that keeps memory of a run keeps its record
-      free_record(**oldest);
-      records_.erase(oldest);
-    }
+    if (!in_use(**oldest)) records_.erase(oldest);  // a library that keeps memory of a run keeps its record
   }
-  auto record = std::make_unique<Record>();
+  auto record = std::make_shared<Record>(source_);
   record->shapes.assign(shapes.begin(), shapes.end());
   record->last_use = uses_;
-  record_ = records_.emplace_back(std::move(record)).get();
+  record_ = records_.emplace_back(std::move(record));
 }
 
 std::size_t RunMemory::output_bytes(std::size_t output) const noexcept {
@@ -54,6 +47,7 @@ std::size_t RunMemory::output_bytes(std::size_t output) const noexcept {
 
 void RunMemory::begin(std::span<std::byte> scratch, std::span<std::byte* const> outputs) noexcept {
   next_ = 0;
+  is_fixed_ = recorded();
   scratch_ = scratch;
   targets_ = outputs;
   if (!recorded()) {
@@ -71,12 +65,16 @@ Storage* RunMemory::allocate(std::size_t bytes, ScalarType dtype) noexcept {
     Slot* slot = next_ < record_->count ? &record_->slots[next_] : nullptr;
     ++next_;
     if (slot != nullptr && slot->storage.bytes == bytes && slot->dtype == dtype) {
-      if (slot->place == Place::Heap) return make_storage(source_, bytes);
+      if (slot->place == Place::Heap) {
+        is_fixed_ = false;
+        return make_storage(source_, bytes);
+      }
       if (Storage* storage = serve(*slot); storage != nullptr) return storage;
     }
     mode_ = Mode::Heap;
     repeats_ = false;
   }
+  is_fixed_ = false;
   return make_storage(source_, bytes);
 }
 
@@ -184,6 +182,7 @@ Status RunMemory::reserve() {
 /// A result that lies in memory which the next step overwrites (scratch, or another output's place) gets its own.
 Status RunMemory::rescue(AtenTensor& handle) {
   repeats_ = false;
+  is_fixed_ = false;
   Storage* copy = make_storage(source_, handle.storage_bytes);
   if (copy == nullptr) {
     return Error{ErrorCode::OutOfMemory, "memory for a result"}.with_expected(

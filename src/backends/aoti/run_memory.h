@@ -34,7 +34,6 @@ class RunMemory {
   explicit RunMemory(MemorySource& source) noexcept : source_{source} {}
   RunMemory(const RunMemory&) = delete;
   RunMemory& operator=(const RunMemory&) = delete;
-  ~RunMemory();
 
   /// Chooses the record for a set of shapes, a new one if there is none; the least recently used one of kMaxRecords
   /// goes. No allocation if there is one. Precondition: no handle of a run is live.
@@ -46,6 +45,10 @@ class RunMemory {
   [[nodiscard]] std::size_t scratch_bytes() const noexcept { return record_ == nullptr ? 0 : record_->scratch_bytes; }
   /// False once a run differed from its record: a captured run could not be replayed.
   [[nodiscard]] bool repeats() const noexcept { return repeats_; }
+  /// Whether all memory of the last run was planned: the next one at these sizes and outputs gets the same.
+  [[nodiscard]] bool is_fixed() const noexcept { return is_fixed_; }
+  /// The selected record's memory, kept also when the record goes.
+  [[nodiscard]] std::shared_ptr<const void> hold() const noexcept { return record_; }
   /// Units: bytes of the allocation that became output i; 0 if there is none.
   [[nodiscard]] std::size_t output_bytes(std::size_t output) const noexcept;
 
@@ -84,6 +87,12 @@ class RunMemory {
     std::byte* own = nullptr;             ///< Allocated when first needed.
   };
   struct Record {
+    explicit Record(MemorySource& of) noexcept : source{of} {}
+    Record(const Record&) = delete;
+    Record& operator=(const Record&) = delete;
+    ~Record();
+
+    MemorySource& source;
     std::vector<std::int64_t> shapes{};
     std::unique_ptr<Slot[]> slots{};
     std::size_t count = 0;
@@ -109,7 +118,6 @@ class RunMemory {
   void place_results(std::span<const Output> outputs);
   void place_scratch(std::span<const Logged> log);
   [[nodiscard]] Status rescue(AtenTensor& handle);
-  void free_record(Record& record) noexcept;
   [[nodiscard]] static bool in_use(const Record& record) noexcept;
   static void on_logged_release(Storage& storage, void* owner) noexcept;
   static void on_scratch_release(Storage& storage, void* owner) noexcept;
@@ -119,10 +127,11 @@ class RunMemory {
   }
 
   MemorySource& source_;
-  std::vector<std::unique_ptr<Record>> records_;
-  Record* record_ = nullptr;
+  std::vector<std::shared_ptr<Record>> records_;
+  std::shared_ptr<Record> record_{};
   std::uint64_t uses_ = 0;
   bool repeats_ = true;
+  bool is_fixed_ = false;
 
   Mode mode_ = Mode::Idle;
   std::uint32_t next_ = 0;

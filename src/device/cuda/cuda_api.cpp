@@ -10,7 +10,8 @@ namespace {
 using gpu::CaptureMode;
 using gpu::CaptureStatus;
 
-/// The driver's functions for contexts. All null without a driver; the green one also with one before 12.4.
+/// The driver's functions that its runtime has no counterpart of. All null without a driver; the green one also with
+/// one before 12.4, the node one with one before 12.
 struct Driver {
   CUresult (*context_current)(CUcontext*) = nullptr;
   CUresult (*context_set)(CUcontext) = nullptr;
@@ -20,6 +21,8 @@ struct Driver {
   CUresult (*pointer_attributes)(unsigned, CUpointer_attribute*, void**, CUdeviceptr) = nullptr;
   CUresult (*stream_context)(CUstream, CUcontext*) = nullptr;
   CUresult (*stream_green)(CUstream, CUgreenCtx*) = nullptr;
+  CUresult (*add_kernel_node)(CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t,
+                              const CUDA_KERNEL_NODE_PARAMS*) = nullptr;
   bool is_there = false;
 
   static const Driver& instance() noexcept {
@@ -42,6 +45,7 @@ struct Driver {
                       bind(driver.pointer_attributes, "cuPointerGetAttributes") &&
                       bind(driver.stream_context, "cuStreamGetCtx");
     bind(driver.stream_green, "cuStreamGetGreenCtx");
+    bind(driver.add_kernel_node, "cuGraphAddKernelNode_v2");  // the one whose struct the header has
     return driver;
   }
 };
@@ -244,6 +248,24 @@ cudaError_t CudaApi::capture_status(Stream stream, CaptureStatus* status) noexce
       break;
   }
   return code;
+}
+
+cudaError_t CudaApi::graph_add_kernel(GraphNode* node, Graph graph, const GraphNode* last,
+                                      const KernelLaunch& launch) noexcept {
+  const Driver& driver = Driver::instance();
+  if (driver.add_kernel_node == nullptr) return cudaErrorNotSupported;
+  CUDA_KERNEL_NODE_PARAMS parameters{};
+  parameters.func = static_cast<CUfunction>(launch.function);
+  parameters.gridDimX = launch.grid[0];
+  parameters.gridDimY = launch.grid[1];
+  parameters.gridDimZ = launch.grid[2];
+  parameters.blockDimX = launch.block[0];
+  parameters.blockDimY = launch.block[1];
+  parameters.blockDimZ = launch.block[2];
+  parameters.sharedMemBytes = launch.shared_bytes;
+  parameters.kernelParams = launch.arguments;
+  parameters.extra = launch.extra;
+  return runtime_code(driver.add_kernel_node(node, graph, last, last == nullptr ? 0 : 1, &parameters));
 }
 
 cudaError_t CudaApi::exchange_capture_mode(CaptureMode* mode) noexcept {

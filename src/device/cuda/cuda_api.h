@@ -24,6 +24,8 @@ struct CudaApi {
   using Stream = cudaStream_t;
   using Event = cudaEvent_t;
   using Graph = cudaGraph_t;
+  using GraphNode = cudaGraphNode_t;
+  using GraphExec = cudaGraphExec_t;
   /// The runtime's own notion of a current device cannot be restored without making a context on it, so contexts are
   /// switched through the driver.
   struct Caller {
@@ -94,8 +96,22 @@ struct CudaApi {
   static Code capture_status(Stream stream, CaptureStatus* status) noexcept;
   static Code exchange_capture_mode(CaptureMode* mode) noexcept;
   static Code graph_destroy(Graph graph) noexcept { return cudaGraphDestroy(graph); }
+
+  static Code graph_create(Graph* graph) noexcept { return cudaGraphCreate(graph, 0); }
+  static Code graph_add_kernel(GraphNode* node, Graph graph, const GraphNode* last,
+                               const KernelLaunch& launch) noexcept;
+  static Code graph_add_copy(GraphNode* node, Graph graph, const GraphNode* last, void* to, const void* from,
+                             std::size_t bytes) noexcept {
+    return cudaGraphAddMemcpyNode1D(node, graph, last, last == nullptr ? 0 : 1, to, from, bytes,
+                                    cudaMemcpyDeviceToDevice);
+  }
+  static Code graph_instantiate(GraphExec* exec, Graph graph) noexcept { return cudaGraphInstantiate(exec, graph, 0); }
+  static Code graph_upload(GraphExec exec, Stream stream) noexcept { return cudaGraphUpload(exec, stream); }
+  static Code graph_launch(GraphExec exec, Stream stream) noexcept { return cudaGraphLaunch(exec, stream); }
+  static Code graph_exec_destroy(GraphExec exec) noexcept { return cudaGraphExecDestroy(exec); }
 };
 
-static_assert(gpu::GpuApi<CudaApi> && gpu::HasStreamIds<CudaApi> && gpu::HasStreamOwner<CudaApi>);
+static_assert(gpu::GpuApi<CudaApi> && gpu::HasStreamIds<CudaApi> && gpu::HasStreamOwner<CudaApi> &&
+              gpu::HasGraphs<CudaApi>);
 
 }  // namespace tandem::device::cuda

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "device/gpu/gpu_graph.h"
 #include "device/gpu/gpu_stream.h"
 
 #include <algorithm>
@@ -45,6 +46,13 @@ class GpuDevice final : public Device {
     TANDEM_CHECK_OK(
         context_.run_relaxed("a stream cannot be made", [&] { return Api::stream_create(&handle, priority); }));
     return std::unique_ptr<Stream>{borrowed(handle, Kind::Owned)};
+  }
+  [[nodiscard]] Result<std::unique_ptr<GraphBuilder>> make_graph() override {
+    if constexpr (HasGraphs<Api>) {
+      return GpuGraphBuilder<Api>::create(context_);
+    } else {
+      return Device::make_graph();
+    }
   }
   /// A stream of the caller's, a green context's too. The per-thread handle means the calling thread's.
   /// Errors: InvalidArgument, the legacy stream, a stream of another device or of a foreign context.

@@ -43,6 +43,10 @@ class Instance {
   }
   /// Memory for a copy of input `index`, made when it is first needed. Errors: OutOfMemory.
   [[nodiscard]] Result<std::byte*> input_copy(std::size_t index);
+  /// Where scratch() of a stream is now; null before it was first asked for.
+  [[nodiscard]] const std::byte* scratch_data(std::uint32_t stream) const noexcept { return scratch_[stream].data(); }
+  /// Of the state of the run; 0 without one.
+  [[nodiscard]] std::uint64_t state_generation() const noexcept { return state_ == nullptr ? 0 : state_->generation(); }
   /// The scratch that all delegates on one stream of the schedule share, at least `bytes` long. Errors: OutOfMemory.
   [[nodiscard]] Result<std::span<std::byte>> scratch(std::uint32_t stream, std::size_t bytes);
 

@@ -5,6 +5,7 @@
 #include "device/tensor_impl.h"
 #include "runtime/execute/inputs.h"
 #include "runtime/execute/lane.h"
+#include "runtime/execute/region_graphs.h"
 #include "runtime/execute/stream_walk.h"
 
 #include <algorithm>
@@ -246,7 +247,7 @@ Result<std::shared_ptr<Dispatcher>> Dispatcher::create(std::shared_ptr<const Sch
   TANDEM_CHECK_OK(check_options(*schedule, options));
   std::shared_ptr<Dispatcher> made{new Dispatcher{std::move(schedule), device, std::move(state), options}};
   for (std::uint32_t i = 0; i < options.instances; ++i) {
-    TANDEM_TRY(auto lane, Lane::create(*made->schedule_, device, options.max_in_flight));
+    TANDEM_TRY(auto lane, Lane::create(*made->schedule_, device, options));
     made->lanes_.push_back(std::move(lane));
   }
   if (options.streams == StreamPolicy::PerMethod) {
@@ -333,29 +334,46 @@ void Dispatcher::leave(Lane& lane, const device::Stream& stream) noexcept {
 }
 
 Status Dispatcher::execute(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options) {
-  TANDEM_TRY(const Event done, start(inputs, outputs, options));
-  const bool is_awaited = on_host() || has_host_outputs_;
-  return done.defined() && is_awaited ? done.synchronize() : Status{};
+  TANDEM_TRY(const Started run, start(inputs, outputs, options));
+  return finish(run, on_host() || has_host_outputs_);
 }
 
 Status Dispatcher::execute_to_end(std::span<const Value> inputs, std::span<Value> outputs,
                                   const ExecuteOptions& options) {
-  TANDEM_TRY(const Event done, start(inputs, outputs, options));
-  return done.defined() ? done.synchronize() : Status{};
+  TANDEM_TRY(const Started run, start(inputs, outputs, options));
+  return finish(run, true);
 }
 
-Result<Event> Dispatcher::start(std::span<const Value> inputs, std::span<Value> outputs,
-                                const ExecuteOptions& options) {
+Status Dispatcher::finish(const Started& run, bool is_awaited) {
+  if (run.done.defined() && is_awaited) TANDEM_CHECK_OK(run.done.synchronize());
+  report(run.trials, is_awaited ? Trial::Span::WholeRun : Trial::Span::Enqueueing, run.begin);
+  return {};
+}
+
+/// Only runs that went well count.
+void Dispatcher::report(std::span<const TrialRun> trials, Trial::Span span, Clock::time_point begin) {
+  for (const TrialRun& part : trials) part.trial->add(part.way, span, Clock::now() - begin);
+}
+
+Result<Dispatcher::Started> Dispatcher::start(std::span<const Value> inputs, std::span<Value> outputs,
+                                              const ExecuteOptions& options) {
   device::Stream& stream = choose_stream(options);
   TANDEM_CHECK_OK(check(inputs, options, stream));
   const bool is_inline = stream.is_inline();
   if (!is_inline || !is_fully_async()) TANDEM_CHECK_OK(stream.may_wait());
   TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
-  if (!on_host()) return enqueue_steps(turn, inputs, outputs, options);
-  if (is_fully_async() && !is_inline) return enqueue(turn, inputs, outputs, nullptr, options);
-  TANDEM_CHECK_OK(is_fully_async() ? run_inline(turn, inputs, outputs, options)
-                                   : run_with_host(turn, inputs, outputs, options));
-  return Event{};
+  Started run;
+  if (!on_host()) {
+    run.begin = Clock::now();
+    TANDEM_TRY(run.done, enqueue_steps(turn, inputs, outputs, options));
+    run.trials = std::move(turn.lane().trials());
+  } else if (is_fully_async() && !is_inline) {
+    TANDEM_TRY(run.done, enqueue(turn, inputs, outputs, nullptr, options));
+  } else {
+    TANDEM_CHECK_OK(is_fully_async() ? run_inline(turn, inputs, outputs, options)
+                                     : run_with_host(turn, inputs, outputs, options));
+  }
+  return run;
 }
 
 Status Dispatcher::run_inline(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
@@ -400,6 +418,7 @@ Result<Event> Dispatcher::enqueue_steps_here(const Turn& turn, std::span<const V
   TANDEM_CHECK_OK(run.prepare(turn.state(), inputs, lane.outputs(), options.outputs));
   const Lane::InHand hand{lane, run};
   const Inside inside{*this};
+  lane.trials().clear();
   // What the host writes, an earlier run on the instance may still be copying to the device.
   const bool host_writes = has_host_steps_ || run.copies_inputs_on_host();
   bool changed_state = false;
@@ -483,7 +502,9 @@ Result<Execution> Dispatcher::execute_async(std::span<const Value> inputs, const
   }
   TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
   if (!on_host()) {
+    const Clock::time_point begin = Clock::now();
     TANDEM_TRY(shared->done, enqueue_steps(turn, inputs, shared->values, options));
+    report(turn.lane().trials(), Trial::Span::Enqueueing, begin);
     shared->early = shared->values;
     return Execution{std::move(shared)};
   }
@@ -513,6 +534,17 @@ Result<Execution> Dispatcher::post(std::span<const Value> inputs, std::shared_pt
     return {};
   }));
   return Execution{std::move(shared)};
+}
+
+std::vector<GraphInfo> Dispatcher::graphs() {
+  const base::FairLock turn{gate_};
+  for (const auto& lane : lanes_) {
+    if (!lane->try_take()) continue;
+    auto described = lane->graphs() == nullptr ? std::vector<GraphInfo>{} : lane->graphs()->describe();
+    lane->give_back();
+    return described;
+  }
+  return {};
 }
 
 Status Dispatcher::wait_until_idle() {

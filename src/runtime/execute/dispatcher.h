@@ -3,6 +3,7 @@
 #include "base/fair_gate.h"
 #include "device/device.h"
 #include "runtime/execute/outputs.h"
+#include "runtime/execute/trial.h"
 #include "runtime/schedule.h"
 #include "runtime/state.h"
 
@@ -10,6 +11,7 @@
 #include <tandem/result.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -43,6 +45,8 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
                                       const ExecuteOptions& options);
   /// Errors: as Method::execute_async().
   [[nodiscard]] Result<Execution> execute_async(std::span<const Value> inputs, const ExecuteOptions& options);
+  /// Of the first instance that nobody enqueues on. Blocks for a turn.
+  [[nodiscard]] std::vector<GraphInfo> graphs();
   /// Blocks until nothing is under way. Errors: InvalidState, called by work on a stream.
   [[nodiscard]] Status wait_until_idle();
 
@@ -57,8 +61,17 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   Result<Lane*> enter(const device::Stream& stream, const ExecuteOptions& options);
   Lane* choose_lane(const device::Stream& stream) const;
   void leave(Lane& lane, const device::Stream& stream) noexcept;
-  /// Runs it, or enqueues it. Returns the event at the run's end, undefined if it is over.
-  Result<Event> start(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options);
+  using Clock = std::chrono::steady_clock;
+  struct Started {
+    Event done{};                    ///< At the run's end; undefined if it is over.
+    std::vector<TrialRun> trials{};  ///< That the run is a part of.
+    Clock::time_point begin{};       ///< Once it had its turn.
+  };
+  /// Runs it, or enqueues it.
+  Result<Started> start(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options);
+  /// Waits for it, if it `is_awaited`.
+  static Status finish(const Started& run, bool is_awaited);
+  static void report(std::span<const TrialRun> trials, Trial::Span span, Clock::time_point begin);
   /// On a stream that runs everything at once.
   Status run_inline(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
                     const ExecuteOptions& options);

@@ -68,7 +68,8 @@ Status land(const OutputResult& result, Argument& output) {
   return {};
 }
 
-Status call_delegate(Instance& instance, std::size_t step, StreamRef stream) {
+/// `recorder` gets the work, if there is one.
+Status call_delegate(Instance& instance, std::size_t step, StreamRef stream, Recorder* recorder = nullptr) {
   BoundDelegate& call = instance.call(step);
   const std::span<Argument* const> arguments = instance.args_of(instance.schedule().steps[step]);
   if (!call.bound || call.shared_context || (call.dynamic && sizes_changed(call, arguments))) {
@@ -78,6 +79,7 @@ Status call_delegate(Instance& instance, std::size_t step, StreamRef stream) {
   EnqueueArgs args{stream};
   args.arguments = arguments;
   args.outputs = call.results;
+  args.recorder = recorder;
   if (call.scratch_bytes != 0) {
     TANDEM_TRY(args.scratch, instance.scratch(instance.schedule().streams.stream_of[step], call.scratch_bytes));
   }
@@ -86,6 +88,10 @@ Status call_delegate(Instance& instance, std::size_t step, StreamRef stream) {
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     const OutputResult& result = call.results[i];
     if (result.kind == OutputResult::Kind::InPlace && result.sizes == nullptr) continue;
+    if (recorder != nullptr && result.kind == OutputResult::Kind::View) {
+      return Error{ErrorCode::NotSupported, "a result in memory of the delegate's cannot be recorded"}.with_argument(
+          static_cast<int>(first_output + i));
+    }
     if (Status landed = land(result, *arguments[first_output + i]); !landed.ok()) {
       return std::move(landed).error().with_argument(static_cast<int>(first_output + i));
     }
@@ -97,14 +103,18 @@ Status call_delegate(Instance& instance, std::size_t step, StreamRef stream) {
   return {};
 }
 
+/// Gives the target the source's sizes.
+Status prepare_copy(const TensorArg& from, TensorArg& to) {
+  TANDEM_CHECK_OK(resize(to, from.size_span()));
+  if (base::same_layout(from.size_span(), from.stride_span(), to.stride_span())) return {};
+  return Error{ErrorCode::NotSupported, "a copy between host and device would have to change the layout"}.with_expected(
+      base::text_of(to.stride_span()), base::text_of(from.stride_span()));
+}
+
 /// Between host and device, or on the device, in the order of `stream`. Host memory is the instance's or an output's,
 /// which the device reaches, but for inputs, which are the caller's.
 Status copy(const TensorArg& from, TensorArg& to, bool of_caller, device::Stream& stream) {
-  TANDEM_CHECK_OK(resize(to, from.size_span()));
-  if (!base::same_layout(from.size_span(), from.stride_span(), to.stride_span())) {
-    return Error{ErrorCode::NotSupported, "a copy between host and device would have to change the layout"}
-        .with_expected(base::text_of(to.stride_span()), base::text_of(from.stride_span()));
-  }
+  TANDEM_CHECK_OK(prepare_copy(from, to));
   return of_caller ? stream.upload(to.data, from.data, from.nbytes()) : stream.copy(to.data, from.data, from.nbytes());
 }
 
@@ -169,6 +179,22 @@ Error too_many_steps(const Schedule& schedule, std::uint32_t step) {
   return Error{ErrorCode::NotSupported, "the run does not end"}
       .with_expected("at most " + std::to_string(kMaxStepsPerRun) + " instructions", "more")
       .with_site(site_of(schedule, schedule.steps[step]));
+}
+
+Status record_step(Instance& instance, StreamRef stream, Recorder& recorder, std::uint32_t index) {
+  const Schedule& schedule = instance.schedule();
+  const Step& step = schedule.steps[index];
+  Status status;
+  if (step.kind == Step::Kind::Delegate) {
+    status = call_delegate(instance, index, stream, &recorder);
+  } else if (step.kind == Step::Kind::Copy) {
+    const TensorArg& from = instance.args_of(step)[0]->tensor;
+    TensorArg& to = instance.args_of(step)[1]->tensor;
+    status = prepare_copy(from, to);
+    if (status.ok()) status = recorder.copy(to.data, from.data, from.nbytes());
+  }
+  if (!status.ok()) return std::move(status).error().with_site(site_of(schedule, step));
+  return {};
 }
 
 Status run_step(Instance& instance, StreamRef stream, std::uint32_t& next) { return step_on(instance, stream, next); }

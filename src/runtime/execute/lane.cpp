@@ -32,11 +32,14 @@ bool EnqueuedRun::work(void* data, std::uint32_t /*index*/) noexcept {
 }
 
 Result<std::unique_ptr<Lane>> Lane::create(const Schedule& schedule, device::Device& device,
-                                           std::uint32_t max_in_flight) {
+                                           const MethodOptions& options) {
   TANDEM_TRY(auto instance, Instance::create(schedule, device));
   std::unique_ptr<Lane> lane{new Lane{schedule, device, std::move(instance)}};
-  for (std::uint32_t i = 0; i < max_in_flight; ++i) {
+  for (std::uint32_t i = 0; i < options.max_in_flight; ++i) {
     lane->runs_.push_back(std::make_unique<EnqueuedRun>(*lane->instance_));
+  }
+  if (!schedule.regions.empty() && options.graphs != GraphPolicy::Off && options.max_graphs != 0) {
+    lane->graphs_ = std::make_unique<RegionGraphs>(*lane->instance_, device, options.graphs, options.max_graphs);
   }
   for (std::uint32_t i = 1; i < schedule.streams.streams; ++i) {
     TANDEM_TRY(auto stream, device.make_stream());

@@ -4,7 +4,9 @@
 #include "device/uses.h"
 #include "runtime/bind/instance.h"
 #include "runtime/execute/outputs.h"
+#include "runtime/execute/region_graphs.h"
 #include "runtime/execute/run.h"
+#include "runtime/execute/trial.h"
 
 #include <tandem/event.h>
 #include <tandem/method.h>
@@ -58,7 +60,7 @@ class Lane {
  public:
   /// Errors: OutOfMemory; what Delegate::new_context() says.
   [[nodiscard]] static Result<std::unique_ptr<Lane>> create(const Schedule& schedule, device::Device& device,
-                                                            std::uint32_t max_in_flight);
+                                                            const MethodOptions& options);
 
   /// Holds what a run touches while it is enqueued: the run lets go of it when it is over, which may be before the
   /// uses are noted.
@@ -92,6 +94,10 @@ class Lane {
   device::Uses& uses() noexcept { return uses_; }
   /// For runs that are over, or enqueued, when the call returns.
   Run& inline_run() noexcept { return inline_run_; }
+  /// Null if the schedule has nothing for graphs, or the method was loaded without.
+  [[nodiscard]] RegionGraphs* graphs() noexcept { return graphs_.get(); }
+  /// The run at hand's parts in trials of graphs.
+  [[nodiscard]] std::vector<TrialRun>& trials() noexcept { return trials_; }
   /// Streams of the schedule beside the execution's own, by number - 1, and its events.
   [[nodiscard]] const std::vector<std::unique_ptr<device::Stream>>& side_streams() const noexcept { return streams_; }
   [[nodiscard]] const std::vector<Event>& schedule_events() const noexcept { return schedule_events_; }
@@ -112,6 +118,8 @@ class Lane {
       : instance_{std::move(instance)}, outputs_{schedule, device}, inline_run_{*instance_} {}
 
   std::unique_ptr<Instance> instance_;
+  std::unique_ptr<RegionGraphs> graphs_{};
+  std::vector<TrialRun> trials_{};
   OutputPool outputs_;
   device::Uses uses_{};
   Run inline_run_;

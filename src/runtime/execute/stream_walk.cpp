@@ -17,7 +17,7 @@ class StreamWalk {
         schedule_{lane.instance().schedule()},
         plan_{schedule_.streams},
         on_host_{schedule_.device == DeviceId{}},
-        used_(plan_.streams) {}
+        used_sides_(plan_.streams - 1) {}
 
   Status run(bool& changed_state) {
     keep(walk(changed_state));
@@ -34,12 +34,17 @@ class StreamWalk {
     std::uint64_t done = 0;
     std::uint32_t next = 0;
     std::size_t sync = 0;
+    std::uint32_t region = 0;
     for (; next < count && !failed_; ++done) {
       if (done == kMaxStepsPerRun) return too_many_steps(schedule_, next);
       TANDEM_CHECK_OK(synchronize(sync, next));
+      if (lane_.graphs() != nullptr) {
+        TANDEM_TRY(const bool as_graph, run_graph(region, next, changed_state));
+        if (as_graph) continue;
+      }
       changed_state = changed_state || schedule_.steps[next].changes_state;
       if (plan_.stream_of[next] != kNone) {
-        used_[plan_.stream_of[next]] = true;
+        mark_used(plan_.stream_of[next]);
         device::Stream& on = stream(plan_.stream_of[next]);
         if (on_host_) {
           TANDEM_CHECK_OK(on.submit(&StreamWalk::work, this, next++));
@@ -50,9 +55,32 @@ class StreamWalk {
       }
       const std::uint32_t at = next;
       TANDEM_CHECK_OK(run_step(lane_.instance(), StreamRef{main_.within_work()}, next));
-      if (next != at + 1) sync = first_sync(next);
+      if (next == at + 1) continue;
+      sync = first_sync(next);
+      region = 0;
     }
     return failed_ ? Status{} : synchronize(sync, count);
+  }
+
+  /// Runs the region that begins at step `next` as a graph, if there is one. `region`: none before it begins there.
+  Result<bool> run_graph(std::uint32_t& region, std::uint32_t& next, bool& changed_state) {
+    while (region < schedule_.regions.size() && schedule_.regions[region].first < next) ++region;
+    if (region == schedule_.regions.size() || schedule_.regions[region].first != next) return false;
+    const Region& plan = schedule_.regions[region];
+    changed_state = changed_state || plan.changes_state;
+    TANDEM_TRY(const bool as_graph, lane_.graphs()->run(region, main_, lane_.trials()));
+    if (!as_graph) return false;
+    mark_used(0);
+    next = plan.end;
+    return true;
+  }
+
+  void mark_used(std::uint32_t stream) {
+    if (stream == 0) {
+      used_main_ = true;
+    } else {
+      used_sides_[stream - 1] = true;
+    }
   }
 
   std::size_t first_sync(std::uint32_t step) const {
@@ -83,7 +111,7 @@ class StreamWalk {
   Status join() {
     Status joined;
     for (std::uint32_t i = 0; i < plan_.streams; ++i) {
-      if (!used_[i]) continue;  // the caller may have work of its own there
+      if (i == 0 ? !used_main_ : !used_sides_[i - 1]) continue;  // the caller may have work of its own there
       if (Status one = stream(i).synchronize(); !one.ok() && joined.ok()) joined = std::move(one);
     }
     return joined;
@@ -111,7 +139,8 @@ class StreamWalk {
   const Schedule& schedule_;
   const StreamPlan& plan_;
   bool on_host_;            ///< The host device, whose streams run steps themselves.
-  std::vector<bool> used_;  ///< By stream: whether any step went there.
+  bool used_main_ = false;  ///< Whether any step went there.
+  std::vector<bool> used_sides_;
   std::mutex mutex_;
   Status first_failure_{};
   std::atomic<bool> failed_{false};

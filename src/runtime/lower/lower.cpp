@@ -18,6 +18,7 @@ Result<std::unique_ptr<Schedule>> lower(const LowerInput& input) {
   TANDEM_CHECK_OK(plan_memory(*schedule));
   collect_accesses(*schedule);
   schedule->streams = plan_streams(*schedule, input.stream_policy);
+  schedule->regions = find_regions(*schedule);
   TANDEM_CHECK_OK(check_lifetimes(*schedule));
   if (!input.allow_races) TANDEM_CHECK_OK(check_order(*schedule));
   return schedule;

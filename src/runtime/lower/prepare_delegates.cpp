@@ -59,6 +59,7 @@ Status prepare_one(const LowerInput& input, std::size_t index, std::span<const A
   plan.on_host = capabilities.runs_on_host;
   plan.max_contexts = capabilities.max_contexts;
   plan.stateful = capabilities.stateful;
+  plan.recordable = capabilities.recordable;
   plan.delegate = std::move(prepared);
   return {};
 }

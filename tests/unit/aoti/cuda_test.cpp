@@ -235,6 +235,92 @@ TEST_F(Cuda, ResultsOfOtherLayoutsAreCopiedOnTheRunsStream) {
   EXPECT_THAT(fake_.streams, ElementsAre(FakeCuda::kRunStream));
 }
 
+/// Counts what it is given.
+struct CountingRecorder final : Recorder {
+  Status kernel(const KernelLaunch& launch) override {
+    functions.push_back(launch.function);
+    return fails ? Status{Error{ErrorCode::OutOfMemory, "no node"}} : Status{};
+  }
+  Status copy(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) override {
+    ++copies;
+    return {};
+  }
+  void keep(std::shared_ptr<const void> memory) override { kept.push_back(std::move(memory)); }
+
+  std::vector<void*> functions{};
+  int copies = 0;
+  std::vector<std::shared_ptr<const void>> kept{};
+  bool fails = false;
+};
+
+TEST_F(Cuda, RecordedRunEnqueuesNothing) {
+  CountingRecorder recorder;
+  {
+    CudaModel model = counter_model();
+    DelegateRunner& runner = model.runner();
+    fill(model.argument(0), {1, 1, 1, 1});
+    run(runner);
+    const std::vector<float> before{model.argument(1).floats().begin(), model.argument(1).floats().end()};
+    fake_.reset();
+    const Status recorded = runner.record(recorder);
+    ASSERT_TRUE(recorded.ok()) << recorded.error().to_string();
+    EXPECT_EQ(fake_.count("cuLaunchKernel"), 0);
+    EXPECT_TRUE(fake_.streams.empty());
+    EXPECT_THAT(model.argument(1).floats(), ::testing::ElementsAreArray(before));
+    EXPECT_EQ(runner.results().front().kind, Kind::InPlace);
+    const std::size_t launches = recorder.functions.size();
+    EXPECT_GT(launches, 0U);
+    fake_.reset();
+    run(runner);
+    EXPECT_EQ(fake_.count("cuLaunchKernel"), static_cast<int>(launches)) << "the graph has what a run has";
+    EXPECT_EQ(recorder.functions.size(), launches);
+  }
+  ASSERT_EQ(recorder.kept.size(), 1U);
+  recorder.kept.clear();  // memory of a context that has gone
+}
+
+TEST_F(Cuda, WhatIsNoKernelIsNotRecorded) {
+  CudaModel model = results_model();
+  DelegateRunner& runner = model.runner();
+  run(runner);
+  fake_.reset();
+  CountingRecorder recorder;
+  const Status recorded = runner.record(recorder);
+  ASSERT_FALSE(recorded.ok());
+  EXPECT_THAT(recorded.error().to_string(), HasSubstr("recorded"));
+  EXPECT_TRUE(fake_.streams.empty()) << "nothing may run out of order";
+  EXPECT_TRUE(recorder.kept.empty());
+  run(runner);
+  EXPECT_THAT(model.argument(2).floats(), ElementsAre(3, 6, 9, 12, 15, 18));
+}
+
+TEST_F(Cuda, SizesThatNeverRanAreNotRecorded) {
+  CudaModel model = results_model(4);
+  DelegateRunner& runner = model.runner();
+  run(runner);
+  for (const std::size_t i : {0, 1, 2, 3, 5}) model.argument(i).resize(std::vector<std::int64_t>{2, 3});
+  CountingRecorder recorder;
+  const Status recorded = runner.record(recorder);
+  ASSERT_FALSE(recorded.ok());
+  EXPECT_EQ(recorded.error().code(), ErrorCode::NotSupported);
+  EXPECT_THAT(recorded.error().message(), HasSubstr("has not run at these sizes"));
+  run(runner);
+  EXPECT_THAT(model.argument(2).floats(), ElementsAre(3, 6, 9, 12, 15, 18));
+}
+
+TEST_F(Cuda, RecordersFailureComesOut) {
+  CudaModel model = counter_model();
+  DelegateRunner& runner = model.runner();
+  run(runner);
+  CountingRecorder recorder;
+  recorder.fails = true;
+  const Status recorded = runner.record(recorder);
+  ASSERT_FALSE(recorded.ok());
+  EXPECT_EQ(recorded.error().code(), ErrorCode::OutOfMemory);
+  EXPECT_THAT(recorded.error().to_string(), HasSubstr("no node"));
+  run(runner);
+}
+
 TEST_F(Cuda, NumberOnTheDeviceIsRefused) {
   CudaModel model{"cuda_results"};
   model.tensor({2, 3}).number().tensor({2, 3}).tensor({2, 3}).number().tensor({2, 3});

@@ -225,4 +225,49 @@ FakeCode FakeApi::stream_owner(Stream stream, int* device, bool* is_foreign) noe
   return code;
 }
 
+namespace {
+
+/// A node goes after the one before it, or first.
+FakeCode add_node(const char* name, std::uint32_t* node, std::uint32_t graph, const std::uint32_t* last) noexcept {
+  std::uint32_t& count = fake().nodes[graph];
+  if (fake().graphs.count(graph) == 0 || (last == nullptr ? 0U : *last) != count) return FakeCode::BadHandle;
+  const FakeCode code = note(name);
+  if (code == FakeCode::Ok) *node = ++count;
+  return code;
+}
+
+}  // namespace
+
+FakeCode FakeApi::graph_create(Graph* graph) noexcept {
+  const FakeCode code = note("graph_create");
+  if (code != FakeCode::Ok) return code;
+  *graph = fake().next_handle++;
+  fake().graphs.insert(*graph);
+  return code;
+}
+FakeCode FakeApi::graph_add_kernel(GraphNode* node, Graph graph, const GraphNode* last,
+                                   const KernelLaunch& /*launch*/) noexcept {
+  return add_node("graph_add_kernel", node, graph, last);
+}
+FakeCode FakeApi::graph_add_copy(GraphNode* node, Graph graph, const GraphNode* last, void* /*to*/,
+                                 const void* /*from*/, std::size_t /*bytes*/) noexcept {
+  return add_node("graph_add_copy", node, graph, last);
+}
+FakeCode FakeApi::graph_instantiate(GraphExec* exec, Graph graph) noexcept {
+  const FakeCode code = note_relaxed("graph_instantiate");
+  if (code != FakeCode::Ok) return code;
+  *exec = fake().next_handle++;
+  fake().execs[*exec] = fake().nodes[graph];
+  return code;
+}
+FakeCode FakeApi::graph_upload(GraphExec exec, Stream /*stream*/) noexcept {
+  return fake().execs.count(exec) == 1 ? note_relaxed("graph_upload") : FakeCode::BadHandle;
+}
+FakeCode FakeApi::graph_launch(GraphExec exec, Stream stream) noexcept {
+  return fake().execs.count(exec) == 1 ? push(stream, "graph_launch", [] {}) : FakeCode::BadHandle;
+}
+FakeCode FakeApi::graph_exec_destroy(GraphExec exec) noexcept {
+  return fake().execs.erase(exec) == 1 ? note_relaxed("graph_exec_destroy") : FakeCode::BadHandle;
+}
+
 }  // namespace tandem::device::gpu

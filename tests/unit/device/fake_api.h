@@ -50,7 +50,9 @@ struct FakeDriver {
   std::map<std::uint32_t, StreamState> streams{};
   std::map<std::uint32_t, EventState> events{};
   std::set<std::uint32_t> graphs{};
-  std::map<void*, int> memory{};  ///< And its device; -1: page-locked.
+  std::map<std::uint32_t, std::uint32_t> execs{};  ///< And the number of nodes.
+  std::map<std::uint32_t, std::uint32_t> nodes{};  ///< By graph, how many it has.
+  std::map<void*, int> memory{};                   ///< And its device; -1: page-locked.
   std::uint32_t next_handle = 10;
   std::uint64_t next_id = 1;
   int last_errors = 0;  ///< That nobody has cleared.
@@ -130,9 +132,22 @@ struct FakeApi : PlainFakeApi {
   static Code stream_id(Stream stream, std::uint64_t* id) noexcept;
   static constexpr int kForeign = 99;  ///< The priority of streams of a foreign context.
   static Code stream_owner(Stream stream, int* device, bool* is_foreign) noexcept;
+
+  using GraphNode = std::uint32_t;  ///< Which of its graph's it is, from 1.
+  using GraphExec = std::uint32_t;
+  static Code graph_create(Graph* graph) noexcept;
+  static Code graph_add_kernel(GraphNode* node, Graph graph, const GraphNode* last,
+                               const KernelLaunch& launch) noexcept;
+  static Code graph_add_copy(GraphNode* node, Graph graph, const GraphNode* last, void* to, const void* from,
+                             std::size_t bytes) noexcept;
+  static Code graph_instantiate(GraphExec* exec, Graph graph) noexcept;
+  static Code graph_upload(GraphExec exec, Stream stream) noexcept;
+  static Code graph_launch(GraphExec exec, Stream stream) noexcept;
+  static Code graph_exec_destroy(GraphExec exec) noexcept;
 };
 
-static_assert(GpuApi<PlainFakeApi> && !HasStreamIds<PlainFakeApi> && !HasStreamOwner<PlainFakeApi>);
-static_assert(GpuApi<FakeApi> && HasStreamIds<FakeApi> && HasStreamOwner<FakeApi>);
+static_assert(GpuApi<PlainFakeApi> && !HasStreamIds<PlainFakeApi> && !HasStreamOwner<PlainFakeApi> &&
+              !HasGraphs<PlainFakeApi>);
+static_assert(GpuApi<FakeApi> && HasStreamIds<FakeApi> && HasStreamOwner<FakeApi> && HasGraphs<FakeApi>);
 
 }  // namespace tandem::device::gpu

@@ -1,0 +1,106 @@
+#pragma once
+
+#include "device/gpu/capture.h"
+#include "device/gpu/gpu_stream.h"
+#include "device/graph.h"
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace tandem::device::gpu {
+
+/// A graph of a GPU that can be launched.
+///
+/// Lifetime: the context outlives it.
+template <GpuApi Api>
+requires HasGraphs<Api>
+class GpuGraph final : public device::Graph {
+ public:
+  using Exec = typename Api::GraphExec;
+
+  GpuGraph(Context<Api>& context, Exec exec, std::size_t nodes, std::vector<std::shared_ptr<const void>> kept) noexcept
+      : context_{context}, exec_{exec}, nodes_{nodes}, kept_{std::move(kept)} {}
+  GpuGraph(const GpuGraph&) = delete;
+  GpuGraph& operator=(const GpuGraph&) = delete;
+  ~GpuGraph() override {
+    context_.close("a graph cannot be destroyed", [this] { return Api::graph_exec_destroy(exec_); });
+  }
+
+  [[nodiscard]] Status launch(Stream& stream) override {
+    if (stream.id().device != context_.id()) {
+      return Error{ErrorCode::InvalidArgument, "the stream belongs to another device"}.with_expected(
+          to_string(context_.id()), to_string(stream.id().device));
+    }
+    TANDEM_CHECK_OK(stream.may_enqueue());
+    const auto handle = static_cast<GpuStream<Api>&>(stream).handle();
+    return context_.run("a graph cannot be launched", [this, handle] { return Api::graph_launch(exec_, handle); });
+  }
+  [[nodiscard]] std::size_t node_count() const noexcept override { return nodes_; }
+
+ private:
+  Context<Api>& context_;
+  Exec exec_;
+  std::size_t nodes_;
+  std::vector<std::shared_ptr<const void>> kept_;
+};
+
+/// Adds nodes one after the other, without a capture: nothing that other threads do disturbs it, and it disturbs
+/// nobody.
+template <GpuApi Api>
+requires HasGraphs<Api>
+class GpuGraphBuilder final : public GraphBuilder {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<GraphBuilder>> create(Context<Api>& context) {
+    typename Api::Graph handle{};
+    TANDEM_CHECK_OK(context.run("a graph cannot be made", [&handle] { return Api::graph_create(&handle); }));
+    return std::unique_ptr<GraphBuilder>{new GpuGraphBuilder{context, Graph<Api>{context, handle}}};
+  }
+
+  [[nodiscard]] Status kernel(const KernelLaunch& launch) override {
+    return add("a kernel cannot be recorded", [this, &launch](typename Api::GraphNode* node) {
+      return Api::graph_add_kernel(node, graph_.handle(), last(), launch);
+    });
+  }
+  [[nodiscard]] Status copy(void* to, const void* from, std::size_t bytes) override {
+    if (bytes == 0) return {};
+    return add("a copy cannot be recorded", [this, to, from, bytes](typename Api::GraphNode* node) {
+      return Api::graph_add_copy(node, graph_.handle(), last(), to, from, bytes);
+    });
+  }
+  void keep(std::shared_ptr<const void> memory) override { kept_.push_back(std::move(memory)); }
+
+  [[nodiscard]] Result<std::unique_ptr<device::Graph>> finish(Stream& stream) override {
+    const auto upload_on = static_cast<GpuStream<Api>&>(stream).handle();
+    typename Api::GraphExec exec{};
+    TANDEM_CHECK_OK(context_.run_relaxed("a graph cannot be made ready",
+                                         [&] { return Api::graph_instantiate(&exec, graph_.handle()); }));
+    auto made = std::make_unique<GpuGraph<Api>>(context_, exec, nodes_, std::move(kept_));
+    TANDEM_CHECK_OK(context_.run_relaxed("a graph cannot be brought to the device",
+                                         [&] { return Api::graph_upload(exec, upload_on); }));
+    graph_ = {};
+    return std::unique_ptr<device::Graph>{std::move(made)};
+  }
+
+ private:
+  GpuGraphBuilder(Context<Api>& context, Graph<Api> graph) noexcept : context_{context}, graph_{std::move(graph)} {}
+
+  [[nodiscard]] const typename Api::GraphNode* last() const noexcept { return nodes_ == 0 ? nullptr : &last_; }
+  template <class Add>
+  Status add(const char* what, Add&& add) {
+    typename Api::GraphNode node{};
+    TANDEM_CHECK_OK(context_.run(what, [&] { return add(&node); }));
+    last_ = node;
+    ++nodes_;
+    return {};
+  }
+
+  Context<Api>& context_;
+  Graph<Api> graph_;
+  typename Api::GraphNode last_{};
+  std::size_t nodes_ = 0;
+  std::vector<std::shared_ptr<const void>> kept_{};
+};
+
+}  // namespace tandem::device::gpu

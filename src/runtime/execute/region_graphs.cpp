@@ -1,0 +1,168 @@
+#include "runtime/execute/region_graphs.h"
+
+#include "base/guarded.h"
+#include "runtime/execute/eager.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace tandem::runtime {
+namespace {
+
+/// Runs at the same addresses before a graph of them is worth its making.
+constexpr std::uint32_t kRunsBefore = 2;
+
+std::int64_t word(const void* address) noexcept {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address));
+}
+
+std::int64_t number_word(const Argument& argument) noexcept {
+  std::int64_t bits = 0;
+  switch (argument.kind) {
+    case Argument::Kind::Int:
+      return argument.integer;
+    case Argument::Kind::Double:
+      std::memcpy(&bits, &argument.number, sizeof bits);
+      return bits;
+    case Argument::Kind::Bool:
+      return argument.flag ? 1 : 0;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+/// Everything that the recorded work depends on and that may differ from run to run.
+void RegionGraphs::read_key(const Region& region) {
+  key_.clear();
+  for (const Region::Use& use : region.uses) {
+    const Argument& value = instance_.value(use.value);
+    if (!value.is_tensor()) {
+      if (use.is_input) key_.push_back(number_word(value));
+      continue;
+    }
+    key_.push_back(word(value.tensor.data));
+    if (!use.is_input || !value.tensor.resizable) continue;
+    key_.insert(key_.end(), value.tensor.sizes, value.tensor.sizes + value.tensor.rank);
+    key_.insert(key_.end(), value.tensor.strides, value.tensor.strides + value.tensor.rank);
+  }
+  key_.push_back(word(instance_.scratch_data(0)));
+  if (region.stateful) key_.push_back(static_cast<std::int64_t>(instance_.state_generation()));
+}
+
+/// The entry of the key, a new one if there is none; the one that was used longest ago goes.
+RegionGraphs::Entry& RegionGraphs::find(Entries& entries) {
+  ++uses_;
+  if (entries.last == nullptr || entries.last->key != key_) {
+    const auto found = std::ranges::find(entries.all, key_, [](const auto& entry) { return entry->key; });
+    if (found != entries.all.end()) {
+      entries.last = found->get();
+    } else {
+      if (entries.all.size() >= max_graphs_) {
+        entries.all.erase(std::ranges::min_element(entries.all, {}, [](const auto& entry) { return entry->last_use; }));
+      }
+      auto entry = std::make_unique<Entry>();
+      entry->key = key_;
+      entries.last = entries.all.emplace_back(std::move(entry)).get();
+    }
+  }
+  entries.last->last_use = uses_;
+  return *entries.last;
+}
+
+Result<bool> RegionGraphs::run(std::uint32_t region, device::Stream& stream, std::vector<TrialRun>& trials) {
+  const Region& plan = instance_.schedule().regions[region];
+  read_key(plan);
+  Entry& entry = find(regions_[region]);
+  if (entry.graph == nullptr) {
+    if (!entry.refusal.empty() || entry.runs++ < kRunsBefore) return false;
+    build(plan, entry, stream);
+    if (entry.graph == nullptr) return false;
+    if (policy_ == GraphPolicy::Auto) entry.trial = std::make_shared<Trial>();
+  }
+  if (entry.trial != nullptr) {
+    const Trial::Verdict verdict = entry.trial->verdict();
+    if (verdict == Trial::Verdict::Steps) return false;
+    if (verdict == Trial::Verdict::Open) {
+      const Trial::Way way = entry.trial->next();
+      trials.push_back({entry.trial, way});
+      if (way == Trial::Way::Steps) return false;
+    }
+  }
+  if (Status launched = entry.graph->launch(stream); !launched.ok()) {
+    const Schedule& schedule = instance_.schedule();
+    return std::move(launched).error().with_site(site_of(schedule, schedule.steps[plan.first]));
+  }
+  apply_outcomes(entry);
+  return true;
+}
+
+void RegionGraphs::build(const Region& region, Entry& entry, device::Stream& stream) {
+  auto made = record(region, stream);
+  if (!made.ok()) {
+    entry.refusal = made.error().to_string();
+    return;
+  }
+  entry.graph = *std::move(made);
+  note_outcomes(region, entry);
+}
+
+Result<std::unique_ptr<device::Graph>> RegionGraphs::record(const Region& region, device::Stream& stream) {
+  TANDEM_TRY(const std::unique_ptr<device::GraphBuilder> builder, device_.make_graph());
+  for (std::uint32_t step = region.first; step < region.end; ++step) {
+    TANDEM_CHECK_OK(record_step(instance_, StreamRef{stream}, *builder, step));
+  }
+  return builder->finish(stream);
+}
+
+/// Sizes and numbers that the steps found out: a graph does not.
+void RegionGraphs::note_outcomes(const Region& region, Entry& entry) {
+  for (const Region::Use& use : region.uses) {
+    const Argument& value = instance_.value(use.value);
+    if (use.is_input || (value.is_tensor() && !value.tensor.resizable)) continue;
+    Outcome& outcome = entry.outcomes.emplace_back();
+    outcome.value = use.value;
+    outcome.argument = value;
+    if (!value.is_tensor()) continue;
+    outcome.sizes.assign(value.tensor.sizes, value.tensor.sizes + value.tensor.rank);
+    outcome.strides.assign(value.tensor.strides, value.tensor.strides + value.tensor.rank);
+  }
+}
+
+void RegionGraphs::apply_outcomes(const Entry& entry) {
+  for (const Outcome& outcome : entry.outcomes) {
+    Argument& value = instance_.value(outcome.value);
+    if (value.is_tensor()) {
+      std::ranges::copy(outcome.sizes, value.tensor.sizes);
+      std::ranges::copy(outcome.strides, value.tensor.strides);
+    } else {
+      value = outcome.argument;
+    }
+  }
+}
+
+std::vector<GraphInfo> RegionGraphs::describe() const {
+  const Schedule& schedule = instance_.schedule();
+  std::vector<GraphInfo> infos;
+  for (std::size_t r = 0; r < regions_.size(); ++r) {
+    GraphInfo& info = infos.emplace_back();
+    info.first_instruction = schedule.steps[schedule.regions[r].first].instruction;
+    info.last_instruction = schedule.steps[schedule.regions[r].end - 1].instruction;
+    const Entry* const entry = regions_[r].last;
+    if (entry == nullptr) continue;
+    info.graphs = static_cast<std::size_t>(
+        std::ranges::count_if(regions_[r].all, [](const auto& one) { return one->graph != nullptr; }));
+    info.refusal = entry->refusal;
+    if (entry->graph == nullptr) continue;
+    info.nodes = entry->graph->node_count();
+    info.in_use = entry->trial == nullptr || entry->trial->verdict() == Trial::Verdict::Graph;
+    if (entry->trial == nullptr) continue;
+    info.steps_time = entry->trial->median(Trial::Way::Steps);
+    info.graph_time = entry->trial->median(Trial::Way::Graph);
+  }
+  return infos;
+}
+
+}  // namespace tandem::runtime

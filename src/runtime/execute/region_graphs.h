@@ -1,0 +1,80 @@
+#pragma once
+
+#include "device/device.h"
+#include "device/graph.h"
+#include "runtime/bind/instance.h"
+#include "runtime/execute/trial.h"
+#include "runtime/schedule.h"
+
+#include <tandem/method.h>
+#include <tandem/result.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tandem::runtime {
+
+/// The graphs of one instance. A graph holds for one set of addresses, sizes and numbers at a region's border, and one
+/// generation of the state; it is recorded, not captured, after the region has run step by step with the same ones.
+///
+/// Lifetime: instance and device outlive it.
+/// Thread-safety: none; belongs to the execution whose turn it is.
+class RegionGraphs {
+ public:
+  RegionGraphs(Instance& instance, device::Device& device, GraphPolicy policy, std::uint32_t max_graphs)
+      : instance_{instance},
+        device_{device},
+        policy_{policy},
+        max_graphs_{max_graphs},
+        regions_(instance.schedule().regions.size()) {}
+
+  /// Enqueues the region's work as a graph. False: nothing happened, and its steps have to be walked. Where both ways
+  /// are on trial, `trials` gets the run's part in it.
+  /// Errors: of the launch, with the site of the region's first step.
+  [[nodiscard]] Result<bool> run(std::uint32_t region, device::Stream& stream, std::vector<TrialRun>& trials);
+
+  /// By region: what became of its last run.
+  [[nodiscard]] std::vector<GraphInfo> describe() const;
+
+ private:
+  /// A value that the region's steps decide, as it is after them.
+  struct Outcome {
+    std::uint32_t value = kNone;
+    Argument argument{};
+    std::vector<std::int64_t> sizes{};
+    std::vector<std::int64_t> strides{};
+  };
+  struct Entry {
+    std::vector<std::int64_t> key{};
+    std::uint64_t last_use = 0;
+    std::uint32_t runs = 0;  ///< Step by step, before there was a graph.
+    std::unique_ptr<device::Graph> graph{};
+    std::string refusal{};  ///< Why there is none, nor will be.
+    std::vector<Outcome> outcomes{};
+    std::shared_ptr<Trial> trial{};
+  };
+  struct Entries {
+    std::vector<std::unique_ptr<Entry>> all{};
+    Entry* last = nullptr;
+  };
+
+  void read_key(const Region& region);
+  Entry& find(Entries& entries);
+  void build(const Region& region, Entry& entry, device::Stream& stream);
+  [[nodiscard]] Result<std::unique_ptr<device::Graph>> record(const Region& region, device::Stream& stream);
+  void note_outcomes(const Region& region, Entry& entry);
+  void apply_outcomes(const Entry& entry);
+
+  Instance& instance_;
+  device::Device& device_;
+  GraphPolicy policy_;
+  std::uint32_t max_graphs_;
+  std::uint64_t uses_ = 0;
+  std::vector<std::int64_t> key_{};  ///< Of the run at hand; kept for its memory.
+  std::vector<Entries> regions_;
+};
+
+}  // namespace tandem::runtime

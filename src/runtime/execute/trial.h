@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+namespace tandem::runtime {
+
+/// Which of two ways to do a thing is faster here, found out by real runs that take turns.
+///
+/// Thread-safety: any thread.
+class Trial {
+ public:
+  enum class Way : std::uint8_t { Steps, Graph };
+  enum class Verdict : std::uint8_t { Open, Steps, Graph };
+  /// What a run's time is: from its start to its end, or until it is enqueued. They do not compare.
+  enum class Span : std::uint8_t { WholeRun, Enqueueing };
+  static constexpr std::size_t kSamples = 9;  ///< Of each way.
+
+  [[nodiscard]] Verdict verdict() const noexcept { return verdict_.load(std::memory_order_acquire); }
+  /// The way of the next run.
+  [[nodiscard]] Way next() noexcept {
+    return turns_.fetch_add(1, std::memory_order_relaxed) % 2 == 0 ? Way::Graph : Way::Steps;
+  }
+  /// Starts again where the span is another one than before.
+  void add(Way way, Span span, std::chrono::nanoseconds time);
+  /// Units: of the medians that decided; 0 while open.
+  [[nodiscard]] std::chrono::nanoseconds median(Way way) const;
+
+ private:
+  struct Times {
+    std::array<std::chrono::nanoseconds, kSamples> all{};
+    std::size_t count = 0;
+  };
+  std::atomic<Verdict> verdict_{Verdict::Open};
+  std::atomic<std::uint32_t> turns_{0};
+  mutable std::mutex mutex_;
+  Span span_ = Span::WholeRun;
+  std::array<Times, 2> times_{};
+};
+
+/// A run's part in a trial: the way that it went.
+struct TrialRun {
+  std::shared_ptr<Trial> trial{};
+  Trial::Way way = Trial::Way::Steps;
+};
+
+}  // namespace tandem::runtime

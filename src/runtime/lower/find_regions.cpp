@@ -1,0 +1,67 @@
+#include "runtime/lower/lower.h"
+
+#include <utility>
+#include <vector>
+
+namespace tandem::runtime {
+namespace {
+
+bool is_recordable(const Schedule& schedule, const Step& step) {
+  if (!is_on_device(schedule, step)) return false;
+  if (step.kind == Step::Kind::Delegate) return schedule.delegates[step.target].recordable;
+  const auto args = schedule.args_of(step);  // a copy; what crosses stays outside
+  return schedule.values[args[0]].device == schedule.device && schedule.values[args[1]].device == schedule.device;
+}
+
+/// Notes the values of a step; outputs come last.
+void add_uses(const Schedule& schedule, const Step& step, std::vector<bool>& known, Region& region) {
+  const auto args = schedule.args_of(step);
+  const std::size_t outputs =
+      step.kind == Step::Kind::Delegate ? schedule.delegates[step.target].output_count : std::size_t{1};
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (known[args[i]]) continue;
+    known[args[i]] = true;
+    region.uses.push_back({args[i], i + outputs < args.size()});
+  }
+}
+
+}  // namespace
+
+std::vector<Region> find_regions(const Schedule& schedule) {
+  std::vector<Region> regions;
+  if (schedule.device == DeviceId{} || schedule.streams.streams != 1) return regions;
+  std::vector<bool> is_target(schedule.steps.size() + 1);
+  for (const Step& step : schedule.steps) {
+    if (step.kind == Step::Kind::JumpFalse) is_target[step.target] = true;
+  }
+  std::vector<bool> known;
+  Region region;
+  bool has_delegate = false;
+  const auto close = [&] {
+    if (has_delegate) regions.push_back(std::move(region));
+    region = {};
+    has_delegate = false;
+  };
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    const Step& step = schedule.steps[i];
+    if (is_target[i]) close();
+    if (is_recordable(schedule, step)) {
+      if (region.end == 0) {
+        region.first = i;
+        known.assign(schedule.values.size(), false);
+      }
+      region.end = i + 1;
+      region.changes_state = region.changes_state || step.changes_state;
+      add_uses(schedule, step, known, region);
+      if (step.kind != Step::Kind::Delegate) continue;
+      has_delegate = true;
+      region.stateful = region.stateful || schedule.delegates[step.target].stateful;
+    } else if (step.kind != Step::Kind::Free) {  // which does nothing
+      close();
+    }
+  }
+  close();
+  return regions;
+}
+
+}  // namespace tandem::runtime

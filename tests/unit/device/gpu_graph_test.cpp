@@ -1,0 +1,123 @@
+#include "unit/device/fake_test.h"
+
+#include <memory>
+#include <utility>
+
+namespace tandem::device::gpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class GpuGraphTest : public FakeTest {
+ protected:
+  ~GpuGraphTest() override {
+    EXPECT_THAT(fake().graphs, IsEmpty());
+    EXPECT_THAT(fake().execs, IsEmpty());
+  }
+  std::unique_ptr<GraphBuilder> builder() {
+    auto made = device().make_graph();
+    EXPECT_TRUE(made.ok());
+    return *std::move(made);
+  }
+  std::unique_ptr<device::Graph> graph_of(int kernels) {
+    const auto making = builder();
+    for (int i = 0; i < kernels; ++i) EXPECT_TRUE(making->kernel({}).ok());
+    const auto stream = make_stream();
+    auto made = making->finish(*stream);
+    EXPECT_TRUE(made.ok());
+    return *std::move(made);
+  }
+};
+
+TEST_F(GpuGraphTest, PiecesFollowEachOtherAndAreLaunchedAsOne) {
+  const auto stream = make_stream();
+  calls();
+  {
+    const auto making = builder();
+    int memory = 0;
+    ASSERT_TRUE(making->kernel({}).ok());
+    ASSERT_TRUE(making->copy(&memory, &memory, sizeof memory).ok());
+    ASSERT_TRUE(making->copy(&memory, &memory, 0).ok());  // no node
+    ASSERT_TRUE(making->kernel({}).ok());
+    const auto graph = making->finish(*stream);
+    ASSERT_TRUE(graph.ok());
+    EXPECT_EQ((*graph)->node_count(), 3U);
+    ASSERT_TRUE((*graph)->launch(*stream).ok());
+    ASSERT_TRUE((*graph)->launch(*stream).ok());
+  }
+  EXPECT_THAT(calls(), ElementsAre("graph_create@1", "graph_add_kernel@1", "graph_add_copy@1", "graph_add_kernel@1",
+                                   "graph_instantiate@1", "graph_upload@1", "graph_destroy@1", "graph_launch@1",
+                                   "graph_launch@1", "graph_exec_destroy@1"));
+}
+
+TEST_F(GpuGraphTest, OneThatIsNeverFinishedIsDestroyed) {
+  {
+    const auto making = builder();
+    ASSERT_TRUE(making->kernel({}).ok());
+  }
+  EXPECT_EQ(fake().count("graph_destroy@1"), 1U);
+}
+
+TEST_F(GpuGraphTest, KeepsWhatItUsesAsLongAsItLives) {
+  const auto memory = std::make_shared<int>(1);
+  const auto making = builder();
+  making->keep(memory);
+  const auto stream = make_stream();
+  auto graph = making->finish(*stream);
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(memory.use_count(), 2);
+  graph->reset();
+  EXPECT_EQ(memory.use_count(), 1);
+}
+
+TEST_F(GpuGraphTest, FailuresHaveNamesAndLeaveNothing) {
+  fake().fail("graph_create", FakeCode::OutOfMemory);
+  EXPECT_EQ(device().make_graph().error().code(), ErrorCode::OutOfMemory);
+  const auto stream = make_stream();
+  {
+    const auto making = builder();
+    fake().fail("graph_add_kernel", FakeCode::BadHandle);
+    const Status refused = making->kernel({});
+    EXPECT_EQ(refused.error().code(), ErrorCode::InvalidArgument);
+    EXPECT_EQ(refused.error().message(), "a kernel cannot be recorded");
+    ASSERT_TRUE(making->kernel({}).ok());  // the failure left no node
+    fake().fail("graph_instantiate", FakeCode::OutOfMemory);
+    EXPECT_EQ(making->finish(*stream).error().code(), ErrorCode::OutOfMemory);
+  }
+  {
+    const auto making = builder();
+    fake().fail("graph_upload", FakeCode::OutOfMemory);
+    EXPECT_EQ(making->finish(*stream).error().code(), ErrorCode::OutOfMemory);
+  }
+  const auto graph = graph_of(1);
+  fake().fail("graph_launch", FakeCode::Fault);
+  EXPECT_EQ(graph->launch(*stream).error().code(), ErrorCode::DeviceFault);
+  EXPECT_EQ(graph->launch(*stream).error().code(), ErrorCode::DeviceFault) << "remembered";
+  fake().execs.clear();  // the driver took it along
+}
+
+TEST_F(GpuGraphTest, StreamOfAnotherDeviceIsRefused) {
+  const auto graph = graph_of(1);
+  GpuDevice<FakeApi> other{0};
+  const auto stream = other.make_stream();
+  const Status refused = graph->launch(**stream);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(refused.error().expected(), "cuda:1");
+  EXPECT_EQ(refused.error().found(), "cuda:0");
+}
+
+TEST_F(GpuGraphTest, MakingOneDoesNotMindACaptureInGlobalMode) {
+  fake().modes.clear();
+  graph_of(2);
+  for (const CaptureMode mode : fake().modes) EXPECT_EQ(mode, CaptureMode::Relaxed);
+}
+
+TEST_F(GpuGraphTest, VendorsWithoutGraphsSaySo) {
+  GpuDevice<PlainFakeApi> plain{0};
+  EXPECT_EQ(plain.make_graph().error().code(), ErrorCode::NotSupported);
+}
+
+}  // namespace
+}  // namespace tandem::device::gpu
