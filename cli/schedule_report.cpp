@@ -78,6 +78,14 @@ std::string waits_before(const StreamPlan& plan, std::uint32_t step) {
   return fmt::format("{}", fmt::join(waits, "; "));
 }
 
+/// Which graph a step may be a part of.
+Json graph_of(const Schedule& schedule, std::uint32_t step) {
+  for (std::size_t r = 0; r < schedule.regions.size(); ++r) {
+    if (step >= schedule.regions[r].first && step < schedule.regions[r].end) return Json(r);
+  }
+  return {};
+}
+
 Json steps_json(const Schedule& schedule) {
   Json steps = Json::array();
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
@@ -89,6 +97,7 @@ Json steps_json(const Schedule& schedule) {
                      {"what", describe(schedule, step)},
                      {"arguments", std::move(arguments)},
                      {"stream", stream == runtime::kNone ? Json{} : Json(stream)},
+                     {"graph", graph_of(schedule, i)},
                      {"before", waits_before(schedule.streams, i)}});
   }
   return steps;
@@ -121,14 +130,14 @@ std::string schedule_text(const Json& report) {
                  fmt::format("{}", buffer["bytes"].get<std::uint64_t>()), buffer["device"]});
   }
   text += "\n  memory\n" + buffers.to_string(4);
-  Table steps{{{"#", Table::Align::Right}, {"step"}, {"arguments"}, {"stream"}, {"before it"}}};
+  Table steps{{{"#", Table::Align::Right}, {"step"}, {"arguments"}, {"stream"}, {"graph"}, {"before it"}}};
   for (const Json& step : report["steps"]) {
     std::vector<std::string> arguments;
     for (const Json& value : step["arguments"]) arguments.push_back(fmt::format("v{}", value.get<std::uint32_t>()));
     steps.add({fmt::format("{}", step["step"].get<std::uint32_t>()), step["what"],
                fmt::format("{}", fmt::join(arguments, ", ")),
                step["stream"].is_null() ? "host" : fmt::format("{}", step["stream"].get<std::uint32_t>()),
-               step["before"]});
+               step["graph"].is_null() ? "" : fmt::format("{}", step["graph"].get<std::size_t>()), step["before"]});
   }
   text += "\n  steps\n" + steps.to_string(4);
   std::vector<std::string> promoted;

@@ -11,16 +11,17 @@
 
 namespace tandem::cli {
 
-/// --streams, --allow-races and --schedule-seed, of every command that runs methods.
+/// --streams, --graphs, --allow-races and --schedule-seed, of every command that runs methods.
 struct StreamOptions {
   StreamPolicy policy = StreamPolicy::PerThread;
+  GraphPolicy graphs = GraphPolicy::Auto;
   bool allow_races = false;
   std::optional<std::uint64_t> seed{};
 };
 
 /// Adds --streams alone. `policy` outlives the parsing.
 CLI::Option* add_streams_option(CLI::App& command, StreamPolicy& policy, const std::string& text);
-/// Adds all three.
+/// Adds all of them.
 void add_stream_options(CLI::App& command, StreamOptions& options);
 
 /// "streams per-delegate, seeds from 7", for people.

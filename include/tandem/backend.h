@@ -76,6 +76,7 @@ struct DelegateCapabilities {
   bool capturable = false;         ///< enqueue() may run while the stream is captured.
   bool recordable = false;         ///< enqueue() can put its work into EnqueueArgs::recorder.
   bool stateful = false;           ///< Keeps state that outlives a run.
+  bool prefers_graph = false;      ///< Asks for GraphPolicy::On where the method was loaded with Auto.
   std::uint32_t warmup_runs = 0;   ///< Runs before the first capture.
   std::uint32_t max_contexts = 0;  ///< Contexts that may run at the same time; 0 = any number.
 };

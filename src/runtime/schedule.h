@@ -101,6 +101,7 @@ struct DelegatePlan {
   std::uint32_t max_contexts = 0;  ///< That may run at the same time; 0 = any number.
   bool stateful = false;           ///< Its contexts keep something from one run to the next.
   bool recordable = false;         ///< Its work on the device can be put into a graph.
+  bool prefers_graph = false;      ///< It was told to be in one.
 };
 
 /// A mutable value that outlives an execution.

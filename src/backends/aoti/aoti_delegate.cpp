@@ -20,8 +20,12 @@ class AotiDelegate final : public Delegate {
  public:
   /// `first` is what loading made; who asks first gets it.
   AotiDelegate(const AotiDevice& device, std::shared_ptr<const Weights> weights, std::size_t output_count,
-               std::unique_ptr<AotiContext> first)
-      : device_{device}, weights_{std::move(weights)}, output_count_{output_count}, first_{std::move(first)} {}
+               std::unique_ptr<AotiContext> first, bool prefers_graph)
+      : device_{device},
+        weights_{std::move(weights)},
+        output_count_{output_count},
+        prefers_graph_{prefers_graph},
+        first_{std::move(first)} {}
 
   DelegateCapabilities capabilities() const override {
     DelegateCapabilities capabilities;
@@ -29,6 +33,7 @@ class AotiDelegate final : public Delegate {
     capabilities.runs_on_host = device_.runs_on_host();
     capabilities.capturable = !device_.runs_on_host();
     capabilities.recordable = !device_.runs_on_host();
+    capabilities.prefers_graph = prefers_graph_;
     capabilities.warmup_runs = device_.runs_on_host() ? 0 : 1;  // the first run at new sizes allocates
     return capabilities;
   }
@@ -50,6 +55,7 @@ class AotiDelegate final : public Delegate {
   const AotiDevice& device_;
   std::shared_ptr<const Weights> weights_;
   std::size_t output_count_;
+  bool prefers_graph_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<AotiContext> first_;
 };
@@ -102,7 +108,8 @@ Status bind_ahead(AotiContext& context, std::span<const ArgumentSpec> specs) {
 }
 
 Result<std::unique_ptr<Delegate>> load_delegate(AotiDevice& device, std::span<const std::byte> payload,
-                                                const LoadContext& context, std::string_view method) {
+                                                const LoadContext& context, std::string_view method,
+                                                bool prefers_graph) {
   TANDEM_TRY(const Payload parsed, parse_payload(payload, method));
   TANDEM_TRY(const FoundBytes code, find_first(*context.named_data, parsed.library_keys));
   TANDEM_TRY(auto library, open_shared(code.bytes, code.key, device.shims()));
@@ -113,17 +120,18 @@ Result<std::unique_ptr<Delegate>> load_delegate(AotiDevice& device, std::span<co
   const std::size_t outputs = ready.container->output_count();
   auto first = std::make_unique<AotiContext>(std::move(ready), weights);
   if (!device.runs_on_host()) TANDEM_CHECK_OK(bind_ahead(*first, context.arguments));
-  return std::make_unique<AotiDelegate>(device, std::move(weights), outputs, std::move(first));
+  return std::make_unique<AotiDelegate>(device, std::move(weights), outputs, std::move(first), prefers_graph);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Delegate>> prepare_delegate(AotiDevice& device, std::span<const std::byte> payload,
-                                                   const LoadContext& context, std::string_view method) {
+                                                   const LoadContext& context, std::string_view method,
+                                                   bool prefers_graph) {
   if (context.named_data == nullptr) {
     return Error{ErrorCode::InvalidArgument, "AOTInductor delegates need the program's named data"};
   }
-  auto delegate = load_delegate(device, payload, context, method);
+  auto delegate = load_delegate(device, payload, context, method, prefers_graph);
   if (delegate.ok()) return delegate;
   ErrorSite site;
   site.method = context.method;

@@ -14,11 +14,12 @@ namespace tandem::aoti {
 /// Loads a delegate's library and weights for `device` and makes the first context. Off the host that one has run once
 /// on zeros, so that a library which does not fit the device is refused here.
 ///
-/// `method` is what keys are named after where the payload names none.
+/// `method` is what keys are named after where the payload names none. `prefers_graph` is passed on.
 /// Lifetime: `device` lives as long as the process.
 /// Errors: InvalidArgument, no named data; those of Weights::load() and Library::open(), with method, backend and
 ///   delegate.
 [[nodiscard]] Result<std::unique_ptr<Delegate>> prepare_delegate(AotiDevice& device, std::span<const std::byte> payload,
-                                                                 const LoadContext& context, std::string_view method);
+                                                                 const LoadContext& context, std::string_view method,
+                                                                 bool prefers_graph = false);
 
 }  // namespace tandem::aoti

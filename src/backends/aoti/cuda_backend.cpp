@@ -5,6 +5,8 @@
 #include "base/log.h"
 
 #include <algorithm>
+#include <mutex>
+#include <string>
 #include <string_view>
 
 namespace tandem::aoti {
@@ -24,6 +26,21 @@ Status check_type(const BackendOptions& options, std::string_view key) {
   return value.ok() ? Status{} : Status{value.error()};
 }
 
+constexpr std::string_view kGraphOption = "enable_cuda_graph_for_method";
+
+/// Whether a comma-separated list, blanks around its entries, has the name.
+bool lists(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    std::string_view entry = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    while (!entry.empty() && entry.front() == ' ') entry.remove_prefix(1);
+    while (!entry.empty() && entry.back() == ' ') entry.remove_suffix(1);
+    if (entry == name) return true;
+  }
+  return false;
+}
+
 class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(const CudaFunctions& functions) : functions_{functions} {}
@@ -35,21 +52,38 @@ class CudaBackend final : public Backend {
     const int index = context.device.type == DeviceType::Cuda ? context.device.index : 0;
     auto device = cuda_device(functions_, index);
     if (!device.ok()) return std::move(device).error().with_backend(std::string{context.backend_id}, context.delegate);
-    return prepare_delegate(**device, payload, context, method_of(context));
+    TANDEM_TRY(const bool prefers_graph, is_told_to_use_graphs(context));
+    return prepare_delegate(**device, payload, context, method_of(context), prefers_graph);
   }
 
   Status set_options(const BackendOptions& options) override {
     TANDEM_CHECK_OK(check_type<bool>(options, "use_shared_cuda_stream"));
-    TANDEM_CHECK_OK(check_type<std::string>(options, "enable_cuda_graph_for_method"));
+    TANDEM_CHECK_OK(check_type<std::string>(options, kGraphOption));
     TANDEM_CHECK_OK(check_type<bool>(options, "weight_sharing_across_methods"));
     if (options.find("use_shared_cuda_stream") != nullptr) {
       base::log(LogLevel::Info, "CudaBackend: use_shared_cuda_stream has no effect, a run is on one stream anyway");
+    }
+    if (options.find(kGraphOption) != nullptr) {
+      const std::scoped_lock lock{mutex_};
+      TANDEM_TRY(graph_methods_, options.get<std::string>(kGraphOption));
     }
     return {};
   }
 
  private:
+  /// The load's own list counts, else the process's.
+  Result<bool> is_told_to_use_graphs(const LoadContext& context) const {
+    if (context.options != nullptr && context.options->find(kGraphOption) != nullptr) {
+      TANDEM_TRY(const std::string list, context.options->get<std::string>(kGraphOption));
+      return lists(list, context.method);
+    }
+    const std::scoped_lock lock{mutex_};
+    return lists(graph_methods_, context.method);
+  }
+
   const CudaFunctions& functions_;
+  mutable std::mutex mutex_;
+  std::string graph_methods_{};
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "runtime/execute/lane.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -39,7 +40,9 @@ Result<std::unique_ptr<Lane>> Lane::create(const Schedule& schedule, device::Dev
     lane->runs_.push_back(std::make_unique<EnqueuedRun>(*lane->instance_));
   }
   if (!schedule.regions.empty() && options.graphs != GraphPolicy::Off && options.max_graphs != 0) {
-    lane->graphs_ = std::make_unique<RegionGraphs>(*lane->instance_, device, options.graphs, options.max_graphs);
+    const bool is_told = std::ranges::any_of(schedule.delegates, &DelegatePlan::prefers_graph);
+    lane->graphs_ = std::make_unique<RegionGraphs>(*lane->instance_, device, is_told ? GraphPolicy::On : options.graphs,
+                                                   options.max_graphs);
   }
   for (std::uint32_t i = 1; i < schedule.streams.streams; ++i) {
     TANDEM_TRY(auto stream, device.make_stream());

@@ -60,6 +60,7 @@ Status prepare_one(const LowerInput& input, std::size_t index, std::span<const A
   plan.max_contexts = capabilities.max_contexts;
   plan.stateful = capabilities.stateful;
   plan.recordable = capabilities.recordable;
+  plan.prefers_graph = capabilities.prefers_graph;
   plan.delegate = std::move(prepared);
   return {};
 }

@@ -74,13 +74,16 @@ class CudaModel final : public DelegateModel {
   }
 
   std::vector<CompileSpec> compile_specs{};
+  const BackendOptions* options = nullptr;  ///< Of the load.
+  std::shared_ptr<Backend> backend{};       ///< Null: a new one for each load.
 
  private:
   Result<std::unique_ptr<Delegate>> load(std::span<const std::byte> payload, LoadContext& context) override {
     context.backend_id = "CudaBackend";
     context.device = {DeviceType::Cuda, static_cast<std::int16_t>(device_)};
     context.compile_specs = compile_specs;
-    return make_cuda_backend(*functions_)->prepare(payload, context);
+    context.options = options;
+    return (backend != nullptr ? backend : make_cuda_backend(*functions_))->prepare(payload, context);
   }
 
   std::vector<std::byte> code_;
@@ -509,6 +512,33 @@ TEST(CudaBackend, TakesTheOptionsOfExecutorch) {
   EXPECT_TRUE(backend->set_options(options).ok());
   set_log_sink({});
   EXPECT_THAT(lines, ElementsAre(HasSubstr("use_shared_cuda_stream")));
+}
+
+TEST_F(Cuda, MethodsOfTheGraphOptionPreferGraphs) {
+  CudaModel model = counter_model();
+  const auto prefers = [&model](const BackendOptions* of_the_load) {
+    model.options = of_the_load;
+    const auto made = model.prepare();
+    EXPECT_TRUE(made.ok());
+    return made.ok() && (*made)->capabilities().prefers_graph;
+  };
+  model.backend = make_cuda_backend(FakeCuda::functions());
+  EXPECT_FALSE(prefers(nullptr));
+  const auto list = [](const char* methods) {
+    return BackendOptions{}.set_option("enable_cuda_graph_for_method", methods);
+  };
+  ASSERT_TRUE(model.backend->set_options(list("prefill , forward")).ok());
+  EXPECT_TRUE(prefers(nullptr));
+  const BackendOptions none = list("");
+  EXPECT_FALSE(prefers(&none)) << "the load's own list counts";
+  ASSERT_TRUE(model.backend->set_options(list("forwards,for")).ok());
+  EXPECT_FALSE(prefers(nullptr)) << "a new list replaces the old one";
+  const BackendOptions own = list("forward");
+  EXPECT_TRUE(prefers(&own));
+  const BackendOptions wrong = BackendOptions{}.set_option("enable_cuda_graph_for_method", true);
+  model.options = &wrong;
+  EXPECT_EQ(model.refusal().code(), ErrorCode::InvalidType);
+  model.backend.reset();
 }
 
 TEST(CudaBackend, IsNotAvailableWithoutADevice) {
