@@ -44,6 +44,9 @@ class Stream {
   /// a
   ///   green context is current; DeviceFault.
   [[nodiscard]] virtual Status may_enqueue() const { return {}; }
+  /// Whether an execution may begin here: may_enqueue(), and what is enqueued runs once, soon.
+  /// Errors: as may_enqueue(); InvalidState, the stream captures.
+  [[nodiscard]] virtual Status may_execute() const { return may_enqueue(); }
   /// The stream for what a piece of this stream's work enqueues as a part of itself.
   [[nodiscard]] virtual Stream& within_work() noexcept { return *this; }
   /// Runs `work` after everything before it. `data` stays valid until the stream has passed.

@@ -35,6 +35,10 @@ class SimulatedGpu::GpuStream final : public device::Stream {
     ++gpu_.counts_.copies;
     return inner_->copy(to, from, bytes);
   }
+  Status upload(void* to, const void* from, std::size_t bytes) override {
+    EXPECT_FALSE(gpu_.owns(from, 1)) << "the host cannot read memory of the device";
+    return copy(to, from, bytes);
+  }
   Status record(device::Event& event) override { return inner_->record(static_cast<GpuEvent&>(event).inner()); }
   Status wait(const device::Event& event) override { return inner_->wait(static_cast<const GpuEvent&>(event).inner()); }
   Status synchronize() override {

@@ -64,6 +64,11 @@ class GpuStream final : public Stream {
     return {};
   }
 
+  [[nodiscard]] Status may_execute() const override {
+    TANDEM_CHECK_OK(may_enqueue());
+    return refuse_capture("an execution on a stream that captures");
+  }
+
   [[nodiscard]] Status submit(Work /*work*/, void* /*data*/, std::uint32_t /*index*/) override {
     return Error{ErrorCode::NotSupported, "a stream of a GPU runs no host work"}.with_device(to_string(context_.id()));
   }
@@ -120,10 +125,12 @@ class GpuStream final : public Stream {
   /// A graph would read and write the staging memory again long after it went to others.
   Status may_stage() const {
     TANDEM_CHECK_OK(may_enqueue());
+    return refuse_capture("a copy through page-locked memory while the stream captures");
+  }
+  Status refuse_capture(const char* what) const {
     TANDEM_TRY(const CaptureStatus status, capture_status());
     if (status == CaptureStatus::None) return {};
-    return Error{ErrorCode::InvalidState, "a copy through page-locked memory while the stream captures"}.with_device(
-        to_string(context_.id()));
+    return Error{ErrorCode::InvalidState, what}.with_device(to_string(context_.id()));
   }
   static std::uint64_t number_of(Context<Api>& context, Handle handle) noexcept {
     if constexpr (HasStreamIds<Api>) {

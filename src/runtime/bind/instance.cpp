@@ -63,6 +63,7 @@ Result<device::Buffer> Instance::allocate(bool on_device, std::size_t bytes) {
 Status Instance::allocate() {
   buffers_.resize(schedule_.buffers.size());
   input_copies_.resize(schedule_.inputs.size());
+  input_stagings_.resize(schedule_.inputs.size());
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
     const BufferPlan& plan = schedule_.buffers[b];
     if (plan.kind != BufferPlan::Kind::Arena) continue;
@@ -117,6 +118,16 @@ Result<std::byte*> Instance::input_copy(std::size_t index) {
     TANDEM_TRY(copy, allocate(on_device(value.device), value.place.bytes));
   }
   return copy.data();
+}
+
+Result<std::byte*> Instance::input_staging(std::size_t index, std::size_t bytes) {
+  constexpr std::size_t kLarge = std::size_t{1} << 18;
+  if (!is_idle_ || bytes > kLarge) return nullptr;
+  device::Buffer& staging = input_stagings_[index];
+  if (staging.size() < bytes) {
+    TANDEM_TRY(staging, device_.allocate_staging(bytes));
+  }
+  return staging.data();
 }
 
 Result<std::span<std::byte>> Instance::scratch(std::uint32_t stream, std::size_t bytes) {

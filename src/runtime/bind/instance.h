@@ -47,6 +47,12 @@ class Instance {
   [[nodiscard]] const std::byte* scratch_data(std::uint32_t stream) const noexcept { return scratch_[stream].data(); }
   /// Of the state of the run; 0 without one.
   [[nodiscard]] std::uint64_t state_generation() const noexcept { return state_ == nullptr ? 0 : state_->generation(); }
+  /// Whether no earlier run still reads the instance's memory. Before begin().
+  void set_idle(bool is_idle) noexcept { is_idle_ = is_idle; }
+  /// Host memory that the device reaches, for the bytes of input `index` on their way there; null if an earlier run may
+  /// still read it, or the input is large: a stream's own staging is better then. Made when it is first needed.
+  /// Errors: OutOfMemory.
+  [[nodiscard]] Result<std::byte*> input_staging(std::size_t index, std::size_t bytes);
   /// The scratch that all delegates on one stream of the schedule share, at least `bytes` long. Errors: OutOfMemory.
   [[nodiscard]] Result<std::span<std::byte>> scratch(std::uint32_t stream, std::size_t bytes);
 
@@ -64,6 +70,8 @@ class Instance {
   State* state_ = nullptr;
   std::vector<device::Buffer> buffers_{};  ///< By Schedule::buffers; empty for those that others own.
   std::vector<device::Buffer> input_copies_{};
+  std::vector<device::Buffer> input_stagings_{};
+  bool is_idle_ = false;
   std::vector<Argument> values_{};
   std::vector<Argument> initial_{};  ///< Of the values to reset.
   std::vector<std::uint32_t> reset_{};

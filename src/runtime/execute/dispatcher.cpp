@@ -277,7 +277,7 @@ Status Dispatcher::check(std::span<const Value> inputs, const ExecuteOptions& op
         .with_method(std::string{schedule_->method})
         .with_device(to_string(schedule_->device));
   };
-  TANDEM_CHECK_OK(stream.may_enqueue());
+  TANDEM_CHECK_OK(stream.may_execute());
   const DeviceId device = stream.id().device;
   if (device != schedule_->device) return refuse_device("the stream belongs to another device", device);
   for (const Event& event : options.inputs_ready) {
@@ -419,6 +419,7 @@ Result<Event> Dispatcher::enqueue_steps_here(const Turn& turn, std::span<const V
   const Lane::InHand hand{lane, run};
   const Inside inside{*this};
   lane.trials().clear();
+  lane.instance().set_idle(lane.uses().are_over());
   // What the host writes, an earlier run on the instance may still be copying to the device.
   const bool host_writes = has_host_steps_ || run.copies_inputs_on_host();
   bool changed_state = false;

@@ -111,16 +111,29 @@ Status prepare_copy(const TensorArg& from, TensorArg& to) {
       base::text_of(to.stride_span()), base::text_of(from.stride_span()));
 }
 
-/// Between host and device, or on the device, in the order of `stream`. Host memory is the instance's or an output's,
-/// which the device reaches, but for inputs, which are the caller's.
-Status copy(const TensorArg& from, TensorArg& to, bool of_caller, device::Stream& stream) {
-  TANDEM_CHECK_OK(prepare_copy(from, to));
-  return of_caller ? stream.upload(to.data, from.data, from.nbytes()) : stream.copy(to.data, from.data, from.nbytes());
+/// Which input in memory of the host a value is; kNone: none.
+std::uint32_t host_input_of(const Schedule& schedule, std::uint32_t value) noexcept {
+  const std::uint32_t buffer = schedule.values[value].place.buffer;
+  if (schedule.values[value].device != DeviceId{} || buffer == kNone ||
+      schedule.buffers[buffer].kind != BufferPlan::Kind::Input)
+    return kNone;
+  const auto found = std::ranges::find(schedule.inputs, schedule.buffers[buffer].value, &InputPlan::value);
+  return static_cast<std::uint32_t>(found - schedule.inputs.begin());
 }
 
-bool is_input(const Schedule& schedule, std::uint32_t value) noexcept {
-  const std::uint32_t buffer = schedule.values[value].place.buffer;
-  return buffer != kNone && schedule.buffers[buffer].kind == BufferPlan::Kind::Input;
+/// Between host and device, or on the device, in the order of `stream`. Host memory is the instance's or an output's,
+/// which the device reaches, but for inputs, which are the caller's.
+Status copy(Instance& instance, const Step& step, device::Stream& stream) {
+  const TensorArg& from = instance.args_of(step)[0]->tensor;
+  TensorArg& to = instance.args_of(step)[1]->tensor;
+  TANDEM_CHECK_OK(prepare_copy(from, to));
+  const std::size_t bytes = from.nbytes();
+  const std::uint32_t input = host_input_of(instance.schedule(), instance.schedule().args_of(step)[0]);
+  if (input == kNone) return stream.copy(to.data, from.data, bytes);
+  TANDEM_TRY(std::byte* const staging, instance.input_staging(input, bytes));
+  if (staging == nullptr) return stream.upload(to.data, from.data, bytes);
+  if (bytes != 0) std::memcpy(staging, from.data, bytes);
+  return stream.copy(to.data, staging, bytes);
 }
 
 /// Copies the handle, not the bytes.
@@ -158,7 +171,7 @@ inline Status step_on(Instance& instance, StreamRef stream, std::uint32_t& next)
       status = schedule.operators[step.target]->run(args);
       break;
     case Step::Kind::Copy:
-      status = copy(args[0]->tensor, args[1]->tensor, is_input(schedule, schedule.args_of(step)[0]), stream.get());
+      status = copy(instance, step, stream.get());
       break;
     case Step::Kind::Move:
       move(*args[0], *args[1]);

@@ -114,6 +114,14 @@ TEST_F(GpuStreamTest, AnEventThatTheGpuNeverSawIsNotWaitedFor) {
   EXPECT_THAT(calls(), IsEmpty());
 }
 
+TEST_F(GpuStreamTest, NoExecutionBeginsWhileItCaptures) {
+  const auto stream = make_stream();
+  EXPECT_TRUE(stream->may_execute().ok());
+  ASSERT_EQ(FakeApi::capture_begin(stream->handle(), CaptureMode::ThreadLocal), FakeCode::Ok);
+  EXPECT_EQ(stream->may_execute().error().code(), ErrorCode::InvalidState);
+  EXPECT_TRUE(stream->may_enqueue().ok());
+}
+
 TEST_F(GpuStreamTest, ThePerThreadStreamIsForItsThread) {
   Stream& mine = device().thread_stream();
   EXPECT_TRUE(mine.may_enqueue().ok());

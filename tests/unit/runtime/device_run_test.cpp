@@ -269,6 +269,41 @@ TEST_F(DeviceRunTest, InputsAndOutputsOnTheDevice) {
   EXPECT_EQ(reversed.error().expected(), "host");
 }
 
+TEST_F(DeviceRunTest, InputsOnTheDeviceAreCopiedToTheHost) {
+  const auto x = gpu_tensor();
+  const auto h = b.tensor({kSize});
+  const auto y = b.tensor({kSize});
+  b.inputs({x}).outputs({y});
+  copy("d2h", x, h);
+  b.kernel("aten::relu.out", {h, y, y});
+  const auto method = load();
+  ASSERT_EQ(method->schedule().values[static_cast<std::size_t>(x)].device, kGpu);
+  EXPECT_EQ(result(method->execute({Value{on_gpu(3)}})), all_of(3));
+  EXPECT_EQ(result(method->execute({Value{on_gpu(-3)}})), all_of(0));
+}
+
+TEST_F(DeviceRunTest, SmallInputsGoThroughTheInstancesOwnStagingWhileNobodyReadsIt) {
+  const auto x = b.tensor({kSize});
+  const auto y = b.tensor({kSize});
+  b.inputs({x}).outputs({y}).delegate("Plus1", {x, y});
+  MethodOptions options;
+  options.max_in_flight = 4;
+  const auto method = load(options);
+  const Stream stream{*gpu.make_stream()};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    gpu.reseed(seed);
+    std::vector<Execution> executions;
+    for (int i = 0; i < 4; ++i) {  // three of them while the first may still read
+      auto execution = method->execute_async({all(static_cast<float>(i))}, on(stream));
+      ASSERT_TRUE(execution.ok()) << execution.error().to_string();
+      executions.push_back(*std::move(execution));
+    }
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(result(executions[static_cast<std::size_t>(i)].get()), all_of(static_cast<float>(i) + 1));
+    }
+  }
+}
+
 TEST_F(DeviceRunTest, InputsOnTheDeviceHaveToBeDense) {
   const auto x = gpu_tensor();
   const auto y = gpu_tensor();
