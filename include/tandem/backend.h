@@ -79,6 +79,8 @@ struct DelegateCapabilities {
   bool prefers_graph = false;      ///< Asks for GraphPolicy::On where the method was loaded with Auto.
   std::uint32_t warmup_runs = 0;   ///< Runs before the first capture.
   std::uint32_t max_contexts = 0;  ///< Contexts that may run at the same time; 0 = any number.
+  std::uint32_t side_streams = 0;  ///< Streams of its own that a run forks to, and joins before it is over.
+  std::uint32_t alignment = 1;     ///< Of the tensors that Tandem places, in bytes; a power of two up to 256.
 };
 
 enum class AccessMode : std::uint8_t {
@@ -86,6 +88,12 @@ enum class AccessMode : std::uint8_t {
   Read,
   Write,   ///< Overwritten without being read.
   Update,  ///< Read and written in place.
+};
+
+/// An output that is an input, updated in place.
+struct AliasedOutput {
+  std::size_t output = 0;  ///< Among the outputs.
+  std::size_t input = 0;   ///< Among the arguments.
 };
 
 /// What a Context found out about its outputs and memory at one set of shapes.
@@ -98,7 +106,7 @@ struct BoundLayout {
 /// Where one output of a run is. Written by the Context.
 struct OutputResult {
   enum class Kind : std::uint8_t {
-    InPlace,  ///< Written at the argument's own address, with `sizes` and the planned layout.
+    InPlace,  ///< Written at the argument's own address in the planned layout, with `sizes`; null: as they are.
     View,     ///< In other memory (of an input, a constant, or the context): `data`, `sizes`, `strides`, `dtype`.
     Number,   ///< A symbolic number: `number` and `real` have it, converted; `dtype` is its own type.
   };
@@ -154,6 +162,9 @@ class TANDEM_EXPORT Delegate {
   [[nodiscard]] virtual std::size_t output_count() const = 0;
   /// One entry per argument. The default: inputs are read, outputs written.
   [[nodiscard]] virtual std::vector<AccessMode> accesses(std::size_t argument_count) const;
+  /// Outputs whose bytes are those of an input that accesses() says is updated. The runtime makes both arguments one
+  /// tensor where the program allows it. Where it does not, they have different addresses, and the context copies.
+  [[nodiscard]] virtual std::vector<AliasedOutput> aliased_outputs() const { return {}; }
   /// Errors: OutOfMemory; BackendFailed.
   [[nodiscard]] virtual Result<std::unique_ptr<DelegateContext>> new_context() const = 0;
 };

@@ -19,6 +19,9 @@
 namespace tandem::runtime {
 
 inline constexpr std::uint32_t kNone = UINT32_MAX;
+/// Exporters put buffers that methods share into this arena, at equal offsets.
+/// Source: `share_mutable_buffers` of ExecuTorch's memory planning.
+inline constexpr std::uint32_t kSharedArena = 2;
 
 /// A block of memory that values live in.
 struct BufferPlan {
@@ -49,6 +52,7 @@ struct ValuePlan {
   ArgumentSpec spec{};  ///< What it is; sizes are upper bounds.
   DeviceId device{};    ///< Where its bytes are: the host, or the method's device.
   Location place{};
+  std::uint32_t alignment = 1;          ///< That delegates want of its address.
   std::uint32_t planned_memory_id = 0;  ///< Arena that the program planned it in; 0 = not planned.
   std::uint64_t planned_offset = 0;
   const std::byte* constant = nullptr;   ///< Constant: its bytes in the file, or an aligned copy of them.
@@ -102,6 +106,8 @@ struct DelegatePlan {
   bool stateful = false;           ///< Its contexts keep something from one run to the next.
   bool recordable = false;         ///< Its work on the device can be put into a graph.
   bool prefers_graph = false;      ///< It was told to be in one.
+  std::uint32_t alignment = 1;     ///< Of its tensors.
+  std::vector<AliasedOutput> aliased_outputs{};
 };
 
 /// A mutable value that outlives an execution.

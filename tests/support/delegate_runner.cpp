@@ -154,7 +154,7 @@ void DelegateRunner::take(const OutputResult& result, ArgumentMemory& memory) {
   }
   if (!memory.argument.is_tensor()) return;
   ASSERT_EQ(result.dtype, memory.argument.tensor.dtype);
-  memory.resize({result.sizes, result.rank});
+  if (result.sizes != nullptr) memory.resize({result.sizes, result.rank});
   if (result.kind == OutputResult::Kind::InPlace) return;
   base::copy_strided(memory.argument.tensor.data, memory.strides, result.data, {result.strides, result.rank},
                      memory.sizes, item_bytes(result.dtype));

@@ -33,6 +33,7 @@ class SimulatedGpu::GpuStream final : public device::Stream {
   Status fill(void* to, std::byte value, std::size_t bytes) override { return inner_->fill(to, value, bytes); }
   Status copy(void* to, const void* from, std::size_t bytes) override {
     ++gpu_.counts_.copies;
+    gpu_.counts_.copied_bytes += bytes;
     return inner_->copy(to, from, bytes);
   }
   Status upload(void* to, const void* from, std::size_t bytes) override {

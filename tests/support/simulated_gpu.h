@@ -32,6 +32,7 @@ class SimulatedGpu final : public device::Device {
 
   struct Counts {
     int copies = 0;
+    std::size_t copied_bytes = 0;
     int launches = 0;
     int graph_launches = 0;
     int graphs = 0;  ///< Made.

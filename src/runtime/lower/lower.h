@@ -43,6 +43,10 @@ struct LowerInput {
 [[nodiscard]] Status resolve_steps(const LowerInput& input, Schedule& schedule);
 /// Delegates, several at a time. Errors: what Backend::prepare says of the first that fails.
 [[nodiscard]] Status prepare_delegates(const LowerInput& input, Schedule& schedule);
+/// Makes an output that a delegate writes in an input's memory one value with that input, and with what the program
+/// copies to and from them, where every reader still finds what it would: a cache that a delegate updates in place is
+/// then moved by nobody. Looks at methods without jumps.
+void join_aliases(const LowerInput& input, Schedule& schedule);
 /// Methods on a device: turns the copy operators into Copy steps, decides on which side each value lives, and adds
 /// copies where the program has none. A value that only the device touches lives there, wherever the exporter planned
 /// it; one that both sides touch lives on the host and has a second home on the device.

@@ -9,10 +9,6 @@
 namespace tandem::runtime {
 namespace {
 
-/// Exporters put buffers that methods share into this arena, at equal offsets.
-/// Source: `share_mutable_buffers` of ExecuTorch's memory planning.
-constexpr std::uint32_t kSharedArena = 2;
-
 class Placer {
  public:
   Placer(const LowerInput& input, Schedule& schedule) : input_{input}, schedule_{schedule} {}
@@ -20,6 +16,7 @@ class Placer {
   Status run() {
     TANDEM_CHECK_OK(read_interface());
     TANDEM_CHECK_OK(find_states());
+    note_alignment();
     place_values();
     return check_writes();
   }
@@ -153,8 +150,23 @@ class Placer {
     return at->second;
   }
 
-  /// Operators need whole elements; a value planned between two gets memory of Tandem's own.
-  bool is_aligned(std::uint32_t value) { return plan(value).planned_offset % item_bytes(plan(value).spec.dtype) == 0; }
+  void note_alignment() {
+    for (const Step& step : schedule_.steps) {
+      if (step.kind != Step::Kind::Delegate) continue;
+      for_each_tensor(schedule_, step, [&](std::uint32_t value, OpAccess /*mode*/) {
+        for (const std::uint32_t root : plan(value).roots) {
+          plan(root).alignment = std::max(plan(root).alignment, schedule_.delegates[step.target].alignment);
+        }
+      });
+    }
+  }
+
+  /// Operators need whole elements, delegates what they declare; a value that is planned at another offset gets memory
+  /// of Tandem's own.
+  bool is_aligned(std::uint32_t value) {
+    return plan(value).planned_offset % item_bytes(plan(value).spec.dtype) == 0 &&
+           plan(value).planned_offset % plan(value).alignment == 0;
+  }
 
   void place_values() {
     bool view_has_state = false;

@@ -54,6 +54,10 @@ std::vector<Lifetime> find_unplanned(const Schedule& schedule, DeviceId device) 
   return unplanned;
 }
 
+std::uint64_t alignment_of(const ValuePlan& value) {
+  return std::max<std::uint64_t>(base::kHostAlignment, value.alignment);
+}
+
 /// The lowest offset at which `bytes` are free of every placed value that lives at the same time.
 std::uint64_t fit(const Schedule& schedule, std::span<const Lifetime> placed, const Lifetime& next,
                   std::uint64_t bytes) {
@@ -67,7 +71,7 @@ std::uint64_t fit(const Schedule& schedule, std::span<const Lifetime> placed, co
   std::uint64_t offset = 0;
   for (const auto& [begin, end] : taken) {
     if (offset + bytes <= begin) break;
-    offset = std::max(offset, end);
+    offset = base::align_up(std::max(offset, end), alignment_of(schedule.values[next.value]));
   }
   return offset;
 }
@@ -77,8 +81,8 @@ Status add_own_arena(Schedule& schedule, DeviceId device) {
   if (unplanned.empty()) return {};
   std::uint64_t total = 0;
   for (const Lifetime& lifetime : unplanned) {
-    const std::uint64_t bytes = schedule.values[lifetime.value].place.bytes;
-    const auto sum = base::checked_add(total, bytes + base::kHostAlignment);
+    const ValuePlan& value = schedule.values[lifetime.value];
+    const auto sum = base::checked_add(total, value.place.bytes + 2 * alignment_of(value));
     if (!sum || *sum > INT64_MAX) {
       return Error{ErrorCode::InvalidProgram, "the sizes of unplanned values overflow"}
           .with_method(std::string{schedule.method})
@@ -97,7 +101,8 @@ Status add_own_arena(Schedule& schedule, DeviceId device) {
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < unplanned.size(); ++i) {
     Location& place = schedule.values[unplanned[i].value].place;
-    place.offset = may_share ? fit(schedule, std::span{unplanned}.first(i), unplanned[i], place.bytes) : end;
+    const std::uint64_t behind = base::align_up(end, alignment_of(schedule.values[unplanned[i].value]));
+    place.offset = may_share ? fit(schedule, std::span{unplanned}.first(i), unplanned[i], place.bytes) : behind;
     place.buffer = buffer;
     end = std::max(end, base::align_up(place.offset + place.bytes, base::kHostAlignment));
   }

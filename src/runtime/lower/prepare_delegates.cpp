@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <optional>
 #include <string>
 #include <thread>
@@ -61,6 +62,12 @@ Status prepare_one(const LowerInput& input, std::size_t index, std::span<const A
   plan.stateful = capabilities.stateful;
   plan.recordable = capabilities.recordable;
   plan.prefers_graph = capabilities.prefers_graph;
+  plan.alignment = capabilities.alignment;
+  if (!std::has_single_bit(plan.alignment)) {
+    return Error{ErrorCode::BackendFailed, "the delegate declares an alignment that is no power of two"}.with_expected(
+        "a power of two", std::to_string(plan.alignment));
+  }
+  plan.aliased_outputs = prepared->aliased_outputs();
   plan.delegate = std::move(prepared);
   return {};
 }
@@ -89,6 +96,14 @@ Status declare_accesses(Schedule& schedule, const Step& step) {
     }
     if (output && number) schedule.values[value].reset = true;
     schedule.modes[step.first_arg + i] = number ? (output ? OpAccess::Result : OpAccess::None) : op_access(accesses[i]);
+  }
+  const std::size_t inputs = step.arg_count - plan.output_count;
+  for (const AliasedOutput& alias : plan.aliased_outputs) {
+    const bool there = alias.output < plan.output_count && alias.input < inputs;
+    if (there && accesses[alias.input] == AccessMode::Update) continue;
+    return Error{ErrorCode::BackendFailed,
+                 "the delegate declares an output as the alias of an input that it does not update"}
+        .with_argument(static_cast<int>(inputs + alias.output));
   }
   return {};
 }
