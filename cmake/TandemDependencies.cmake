@@ -1,5 +1,6 @@
 # What the library itself needs. Public headers depend on none of it.
 find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_path(TANDEM_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
 find_program(TANDEM_FLATC flatc REQUIRED)
@@ -13,4 +14,4 @@ add_library(tandem_blas INTERFACE)
 target_include_directories(tandem_blas SYSTEM INTERFACE ${TANDEM_CBLAS_INCLUDE})
 target_link_libraries(tandem_blas INTERFACE ${TANDEM_OPENBLAS})
 
-set(TANDEM_PRIVATE_LIBRARIES fmt::fmt-header-only tandem_flatbuffers tandem_blas OpenSSL::Crypto ${CMAKE_DL_LIBS})
+set(TANDEM_PRIVATE_LIBRARIES fmt::fmt-header-only nlohmann_json::nlohmann_json tandem_flatbuffers tandem_blas OpenSSL::Crypto ${CMAKE_DL_LIBS})

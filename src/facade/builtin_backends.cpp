@@ -1,4 +1,5 @@
 #include "backends/aoti/aoti_backend.h"
+#include "backends/tensorrt/tensorrt_backend.h"
 
 #ifdef TANDEM_HAS_CUDA
 #include "backends/aoti/cuda_backend.h"
@@ -18,6 +19,7 @@ BackendRegistry& BackendRegistry::global() {
 #ifdef TANDEM_HAS_CUDA
     ignore(made->register_backend("CudaBackend", aoti::make_cuda_backend()), "the id is free");
 #endif
+    ignore(made->register_backend("TensorRTBackend", tensorrt::make_tensorrt_backend()), "the id is free");
     return made;
   }();
   return *registry;

@@ -45,7 +45,11 @@ RULES = {
     "src/ops/portable": Rule(BASE + ("src/runtime/op.h", "src/ops/portable"), ("fmt/", "cblas.h")),
     "src/backends/aoti": Rule(DEVICE + ("src/device/gpu", "src/device/cuda", "src/backends/aoti"),
                               ("fmt/", "cblas.h", "cublasLt.h", "cudnn.h")),
-    "src/backends/tensorrt": Rule(DEVICE + ("src/backends/tensorrt",), ("fmt/", "cuda", "NvInfer")),
+    "src/backends/tensorrt": Rule(DEVICE + ("src/device/gpu", "src/device/cuda", "src/backends/tensorrt"),
+                                  ("fmt/", "nlohmann/")),
+    # The plug-in: a library of its own, which sees TensorRT and no more of Tandem than the border.
+    "src/backends/tensorrt/nvinfer": Rule(("src/backends/tensorrt/plugin_api.h", "src/backends/tensorrt/nvinfer"),
+                                          ("NvInfer", "cuda")),
     "src/backends/custom": Rule(DEVICE + ("src/backends/custom",), ("fmt/",)),
     "src/facade": Rule(FACADE, ("fmt/",)),
     # The one file that names what this build contains.
