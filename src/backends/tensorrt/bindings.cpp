@@ -58,6 +58,7 @@ Result<std::vector<std::size_t>> by_number(std::span<const EngineTensor> tensors
     found[*number] = t;
   }
   std::vector<std::size_t> ordered;
+  ordered.reserve(count);
   for (const auto& tensor : found) ordered.push_back(*tensor);
   return ordered;
 }
@@ -180,7 +181,7 @@ Status check_profile(const EngineTensor& tensor, std::size_t argument, std::span
   constexpr std::int64_t kOne = 1;
   const std::span<const std::int64_t> taken =
       sizes.empty() && tensor.least.size() == 1 ? std::span<const std::int64_t>{&kOne, 1} : sizes;
-  const auto refuse = [&](std::string axis, std::string expected, std::string found) {
+  const auto refuse = [&](const std::string& axis, std::string expected, std::string found) {
     return Error{ErrorCode::InvalidArgument, "the engine was not built for this shape"}
         .with_expected(std::move(expected), std::move(found))
         .with_argument(static_cast<int>(argument))

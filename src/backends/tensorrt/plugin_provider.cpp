@@ -243,7 +243,7 @@ class PluginProvider final : public EngineProvider {
   Status load() const {
     std::string why;
     void* const library = open(why);
-    if (library == nullptr) return not_installed(why).with_native(Origin::DynamicLoader, 0, why);
+    if (library == nullptr) return not_installed("no " + file_).with_native(Origin::DynamicLoader, 0, why);
     const auto entry = reinterpret_cast<TandemNvinferEntry>(dlsym(library, "tandem_nvinfer_api"));
     const TandemNvinferApi* const api = entry == nullptr ? nullptr : entry();
     if (api == nullptr) return not_installed(file_ + " is no plug-in of Tandem's");

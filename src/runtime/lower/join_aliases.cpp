@@ -205,7 +205,8 @@ class AliasJoiner {
     for_each_tensor(schedule_, step, [&](std::uint32_t value, OpAccess mode) {
       if (merger.members[value]) {
         ++touched;
-        stale = stale || (reads(mode) && held[value] != one);
+        const bool keeps_some = reads(mode) || mode == OpAccess::Partial;
+        stale = stale || (keeps_some && held[value] != one);
         if (writes(mode)) ++written;
       }
       if (writes(mode)) held[value] = next++;
