@@ -217,10 +217,8 @@ class PluginProvider final : public EngineProvider {
   PluginProvider(std::string file, const GpuCalls& gpu) : file_{std::move(file)}, gpu_{gpu} {}
 
   Status available() const override {
-    TANDEM_TRY(const TandemNvinferApi* const api, find());
-    TANDEM_CHECK_OK(gpu_.available());
-    static_cast<void>(api);
-    return {};
+    const auto api = find();
+    return api.ok() ? gpu_.available() : Status{api.error()};
   }
   DeviceType device_type() const noexcept override { return DeviceType::Cuda; }
   std::uint32_t alignment() const noexcept override { return api_ == nullptr ? 1 : api_->alignment; }

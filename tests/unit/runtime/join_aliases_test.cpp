@@ -220,6 +220,43 @@ TEST_P(JoinAliasesTest, ACacheThatIsAlsoAnOutputIsCopiedForTheCallerOnly) {
   EXPECT_THAT(run(2), ElementsAre(all_of(3), all_of(3)));
 }
 
+TEST_P(JoinAliasesTest, ACacheOfTheCallersIsLeftAlone) {
+  const auto x = b.tensor({kSize}, 384);
+  const auto cache = b.tensor({kSize}, 320);
+  const auto y = b.tensor({kSize}, 448);
+  const auto fresh = b.tensor({kSize}, 512);
+  b.inputs({x, cache}).outputs({y, fresh}).delegate("Cache", {x, cache, y, fresh});
+  load();
+  const Value mine = floats({kSize}, all_of(4));
+  for (int i = 0; i < 2; ++i) {
+    const auto outputs = method->execute({floats({kSize}, all_of(1)), mine});
+    ASSERT_TRUE(outputs.ok()) << outputs.error().to_string();
+    EXPECT_EQ(to_floats(outputs->at(1)), all_of(5));
+    EXPECT_EQ(to_floats(mine), all_of(4));
+  }
+}
+
+TEST_P(JoinAliasesTest, ABufferThatBecomesSomethingElseKeepsThat) {
+  const auto cache = b.state({kSize}, 320, {1, 1, 1, 1});
+  const auto x = b.tensor({kSize}, 384);
+  const auto y = b.tensor({kSize}, 448);
+  const auto dx = on_device(0);
+  const auto dcache = on_device(64);
+  const auto dy = on_device(128);
+  const auto dnew = on_device(192);
+  const auto after = b.tensor({kSize}, 256);
+  b.inputs({x}).outputs({y, after});
+  copy("h2d", x, dx);
+  copy("h2d", cache, dcache);
+  b.delegate("Cache", {dx, dcache, dy, dnew});
+  copy("d2h", dy, y);
+  copy_into(cache, x);  // something else than what the delegate made of it
+  b.kernel("aten::relu.out", {cache, after, after});
+  load();
+  EXPECT_THAT(run(2), ElementsAre(all_of(3), all_of(2)));
+  EXPECT_THAT(run(5), ElementsAre(all_of(7), all_of(5)));
+}
+
 TEST_P(JoinAliasesTest, AReaderOfTheOldContentsStillFindsThem) {
   // y = cache' - cache, where the old cache is read after the delegate ran.
   const auto cache = b.state({kSize}, 320, {5, 5, 5, 5});
