@@ -135,6 +135,9 @@ struct EnqueueArgs {
   /// what they will be each time the graph runs. NotSupported, if this call's work cannot be recorded: it then runs as
   /// usual.
   Recorder* recorder = nullptr;
+  /// With a recorder: the work goes to the stream after all, which captures. It must not wait, and `recorder` only
+  /// keeps memory.
+  bool is_captured = false;
 
   explicit EnqueueArgs(StreamRef on) noexcept : stream{on} {}
 };

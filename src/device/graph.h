@@ -6,6 +6,7 @@
 #include <tandem/result.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 namespace tandem::device {
@@ -27,6 +28,11 @@ class Graph {
 /// A graph in the making: each piece of work after the one before. Nothing of it runs.
 class GraphBuilder : public Recorder {
  public:
+  /// Calls `enqueue` once, with a stream that captures: what it enqueues there becomes the next piece, and does not
+  /// run. Meanwhile nobody may wait for the stream or the whole device; another thread that does breaks the capture,
+  /// and gets an error itself. Errors: what `enqueue` returns; InvalidState, something broke the capture. The graph is
+  /// as before then.
+  [[nodiscard]] virtual Status capture(const std::function<Status(Stream&)>& enqueue) = 0;
   /// Makes it ready to run, and brings it to the device in the order of `stream`. The builder is used up.
   /// Errors: OutOfMemory; what the driver says.
   [[nodiscard]] virtual Result<std::unique_ptr<Graph>> finish(Stream& stream) = 0;

@@ -104,7 +104,8 @@ struct DelegatePlan {
   bool on_host = true;             ///< enqueue() does its work on the calling thread.
   std::uint32_t max_contexts = 0;  ///< That may run at the same time; 0 = any number.
   bool stateful = false;           ///< Its contexts keep something from one run to the next.
-  bool recordable = false;         ///< Its work on the device can be put into a graph.
+  bool recordable = false;         ///< It can put its work on the device into a graph.
+  bool capturable = false;         ///< What it enqueues may be captured into one.
   bool prefers_graph = false;      ///< It was told to be in one.
   std::uint32_t alignment = 1;     ///< Of its tensors.
   std::vector<AliasedOutput> aliased_outputs{};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 namespace tandem::testing {
@@ -23,7 +24,10 @@ class SimulatedGpu::GpuEvent final : public device::Event {
 
 class SimulatedGpu::GpuStream final : public device::Stream {
  public:
-  GpuStream(SimulatedGpu& gpu, std::unique_ptr<device::Stream> inner) : gpu_{gpu}, inner_{std::move(inner)} {}
+  using Captured = std::vector<std::function<void()>>;
+
+  GpuStream(SimulatedGpu& gpu, std::unique_ptr<device::Stream> inner, Captured* captured = nullptr)
+      : gpu_{gpu}, inner_{std::move(inner)}, captured_{captured} {}
 
   device::StreamId id() const noexcept override { return {{DeviceType::Cuda, 0}, inner_->id().number}; }
   Status may_wait() const override { return inner_->may_wait(); }
@@ -43,6 +47,7 @@ class SimulatedGpu::GpuStream final : public device::Stream {
   Status record(device::Event& event) override { return inner_->record(static_cast<GpuEvent&>(event).inner()); }
   Status wait(const device::Event& event) override { return inner_->wait(static_cast<const GpuEvent&>(event).inner()); }
   Status synchronize() override {
+    if (captured_ != nullptr) return Error{ErrorCode::InvalidState, "the stream captures"};
     ++gpu_.counts_.synchronizes;
     return inner_->synchronize();
   }
@@ -52,6 +57,10 @@ class SimulatedGpu::GpuStream final : public device::Stream {
   }
 
   Status launch(std::function<void()> kernel) {
+    if (captured_ != nullptr) {
+      captured_->push_back(std::move(kernel));
+      return {};
+    }
     ++gpu_.counts_.launches;
     auto owned = std::make_unique<std::function<void()>>(std::move(kernel));
     TANDEM_CHECK_OK(inner_->submit(
@@ -68,6 +77,7 @@ class SimulatedGpu::GpuStream final : public device::Stream {
  private:
   SimulatedGpu& gpu_;
   std::unique_ptr<device::Stream> inner_;
+  Captured* captured_;  ///< Not null: it captures.
 };
 
 /// What a graph of the device is: functions, and what they need.
@@ -102,6 +112,14 @@ class SimulatedGpu::Builder final : public device::GraphBuilder {
   }
   Status copy(void* to, const void* from, std::size_t bytes) override {
     content_.nodes.emplace_back([to, from, bytes] { std::memcpy(to, from, bytes); });
+    return {};
+  }
+  Status capture(const std::function<Status(device::Stream&)>& enqueue) override {
+    GpuStream::Captured captured;
+    TANDEM_TRY(auto inner, gpu_.inner_.make_stream());
+    GpuStream stream{gpu_, std::move(inner), &captured};
+    TANDEM_CHECK_OK(enqueue(stream));
+    std::ranges::move(captured, std::back_inserter(content_.nodes));
     return {};
   }
   void keep(std::shared_ptr<const void> memory) override { content_.kept.push_back(std::move(memory)); }
@@ -176,9 +194,15 @@ class KernelBackend::KernelContext final : public DelegateContext {
     }
     for (std::size_t i = 0; i < outputs_; ++i) args.outputs[i] = {};  // in place, with the planned sizes
     std::function<void()> kernel = [kernel = &backend_.kernel_, tensors] { (*kernel)(tensors); };
-    if (args.recorder == nullptr) return SimulatedGpu::launch(args.stream, std::move(kernel));
+    if (args.is_captured && !backend_.captures_) {
+      ignore(SimulatedGpu::launch(args.stream, std::move(kernel)), "half of it");
+      return Error{ErrorCode::NotSupported, "it does not want to be captured"};
+    }
+    if (args.recorder == nullptr || args.is_captured) return SimulatedGpu::launch(args.stream, std::move(kernel));
+    // Half of it may have been recorded before it turns out that the rest cannot be.
+    TANDEM_CHECK_OK(args.recorder->kernel({.function = &kernel}));
     if (!backend_.records_) return Error{ErrorCode::NotSupported, "it does not want to be recorded"};
-    return args.recorder->kernel({.function = &kernel});
+    return {};
   }
 
  private:
@@ -193,6 +217,7 @@ class KernelBackend::KernelDelegate final : public Delegate {
     DelegateCapabilities capabilities;
     capabilities.runs_on_host = false;
     capabilities.recordable = true;
+    capabilities.capturable = backend_.capturable_;
     return capabilities;
   }
   std::size_t output_count() const override { return backend_.outputs_; }

@@ -72,8 +72,11 @@ class KernelBackend final : public Backend {
       : gpu_{gpu}, outputs_{outputs}, kernel_{std::move(kernel)}, accesses_{std::move(accesses)} {}
   /// The enqueue that fails, counted over all delegates of this backend; -1: none.
   void fail_at(int call) { failing_ = call; }
-  /// From now on recording fails.
+  /// From now on recording fails. What may be captured is captured then.
   void refuse_to_record() { records_ = false; }
+  void allow_capture() { capturable_ = true; }
+  /// From now on captures fail.
+  void refuse_to_be_captured() { captures_ = false; }
 
   [[nodiscard]] Result<std::unique_ptr<Delegate>> prepare(std::span<const std::byte> payload,
                                                           const LoadContext& context) const override;
@@ -88,6 +91,8 @@ class KernelBackend final : public Backend {
   std::vector<AccessMode> accesses_;
   mutable std::atomic<int> failing_{-1};
   std::atomic<bool> records_{true};
+  std::atomic<bool> capturable_{false};
+  std::atomic<bool> captures_{true};
 };
 
 /// out = in + amount, for KernelBackend.

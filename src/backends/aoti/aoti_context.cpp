@@ -368,7 +368,8 @@ Status AotiContext::record(EnqueueArgs& args) {
   if (!memory_.recorded() || args.scratch.size() < memory_.scratch_bytes()) {
     return refuse("the delegate has not run at these sizes");
   }
-  device_->record_to(args.recorder);
+  using Mode = AotiDevice::Mode;
+  device_->set_mode(args.is_captured ? Mode::Capture : Mode::Record, args.is_captured ? nullptr : args.recorder);
   Status recorded = run_once(args.arguments, args.scratch);
   if (recorded.ok() && !memory_.is_fixed()) recorded = refuse("the delegate allocates memory of its own in each run");
   for (std::size_t i = 0; i < outputs_.size() && recorded.ok(); ++i) {
@@ -377,7 +378,7 @@ Status AotiContext::record(EnqueueArgs& args) {
     const bool is_view = args.outputs[i].kind == OutputResult::Kind::View && argument.kind != Argument::Kind::None;
     if (recorded.ok() && is_view) recorded = refuse("a result of the delegate lies in other memory");
   }
-  device_->record_to(nullptr);
+  device_->set_mode(Mode::Run, nullptr);
   TANDEM_CHECK_OK(std::move(recorded));
   // In this order they go: the memory, then the device that it belongs to.
   struct Kept {

@@ -53,9 +53,14 @@ class AotiDevice : public MemorySource {
   virtual void end() noexcept = 0;
   /// Of the begin() in effect.
   [[nodiscard]] virtual void* stream() const noexcept = 0;
-  /// Until null is given, kernels that the container launches go to `recorder`, and whatever else it would enqueue is
-  /// refused with NotSupported. Not for devices that run on the host.
-  virtual void record_to(Recorder* recorder) noexcept = 0;
+  /// What happens to what the container enqueues. Not for devices that run on the host.
+  enum class Mode : std::uint8_t {
+    Run,
+    Record,   ///< Kernels go to the recorder; the rest is refused with NotSupported.
+    Capture,  ///< The stream captures; what waits is refused with NotSupported.
+  };
+  /// Until the next call. `recorder` is null but for Record.
+  virtual void set_mode(Mode mode, Recorder* recorder) noexcept = 0;
   /// Blocks until the device's own stream is done, and gives back memory that nobody uses.
   /// Errors: DeviceFault; others of the work on that stream.
   [[nodiscard]] virtual Status finish() = 0;

@@ -10,6 +10,18 @@
 #include <string>
 
 namespace tandem::aoti {
+namespace {
+
+/// True.
+bool refuse_for_graph(const char* what, const char* how) noexcept {
+  try {
+    note_refusal(std::string{"it calls for "} + what + ", which cannot be " + how, ErrorCode::NotSupported);
+  } catch (...) {  // no memory for the text
+  }
+  return true;
+}
+
+}  // namespace
 
 CudaAotiDevice::~CudaAotiDevice() {
   unload();
@@ -66,12 +78,11 @@ std::byte* CudaAotiDevice::workspace(std::size_t bytes) noexcept {
 }
 
 bool CudaAotiDevice::may_enqueue(const char* what) const noexcept {
-  if (recorder_ == nullptr) return true;
-  try {
-    note_refusal(std::string{"it calls for "} + what + ", which cannot be recorded", ErrorCode::NotSupported);
-  } catch (...) {  // no memory for the text
-  }
-  return false;
+  return mode_ != Mode::Record || !refuse_for_graph(what, "recorded");
+}
+
+bool CudaAotiDevice::may_wait(const char* what) const noexcept {
+  return mode_ == Mode::Run || !refuse_for_graph(what, mode_ == Mode::Record ? "recorded" : "captured");
 }
 
 bool CudaAotiDevice::copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
@@ -128,7 +139,7 @@ bool CudaAotiDevice::clear(std::byte* data, std::size_t bytes) noexcept {
 }
 
 bool CudaAotiDevice::read(void* to, const std::byte* from, std::size_t bytes) noexcept {
-  if (!may_enqueue("a value of the device's on the host")) return false;
+  if (!may_wait("a value of the device's on the host")) return false;
   return functions().copy(to, from, bytes, cudaMemcpyDeviceToHost, stream_) == cudaSuccess &&
          functions().stream_synchronize(stream_) == cudaSuccess;
 }

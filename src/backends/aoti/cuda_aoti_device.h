@@ -43,7 +43,10 @@ class CudaAotiDevice final : public AotiDevice {
   void begin(void* stream) noexcept override;
   void end() noexcept override;
   void* stream() const noexcept override { return stream_; }
-  void record_to(Recorder* recorder) noexcept override { recorder_ = recorder; }
+  void set_mode(Mode mode, Recorder* recorder) noexcept override {
+    mode_ = mode;
+    recorder_ = recorder;
+  }
   Status finish() override;
   void unload() noexcept override;
 
@@ -56,6 +59,8 @@ class CudaAotiDevice final : public AotiDevice {
   /// Whether something other than a kernel may go to the stream. False, with the reason noted, while launches are
   /// recorded: the graph would lack it.
   [[nodiscard]] bool may_enqueue(const char* what) const noexcept;
+  /// Whether the host may wait for the stream. False, with the reason noted, also while it captures.
+  [[nodiscard]] bool may_wait(const char* what) const noexcept;
   [[nodiscard]] CudaGpu& gpu() const noexcept { return gpu_; }
   [[nodiscard]] const CudaFunctions& functions() const noexcept { return gpu_.functions(); }
   /// Whether allocate() gave out memory that starts there.
@@ -87,6 +92,7 @@ class CudaAotiDevice final : public AotiDevice {
   std::size_t workspace_bytes_ = 0;
   std::shared_ptr<void> library_handle_;
   cudaStream_t stream_ = nullptr;
+  Mode mode_ = Mode::Run;
   Recorder* recorder_ = nullptr;
   int depth_ = 0;
   std::optional<CudaGpu::Scope> current_;

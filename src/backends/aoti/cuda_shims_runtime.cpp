@@ -16,11 +16,16 @@ cudaError_t in_call(Call&& call) noexcept {
   return device == nullptr ? cudaErrorInitializationError : call(*device);
 }
 
-/// The same for what goes to a stream, or waits for one.
+/// The same for what goes to a stream.
 template <class Call>
 cudaError_t in_order(const char* what, Call&& call) noexcept {
   return in_call(
       [&](CudaAotiDevice& device) { return device.may_enqueue(what) ? call(device) : cudaErrorNotSupported; });
+}
+/// The same for what waits for a stream.
+template <class Call>
+cudaError_t waiting(const char* what, Call&& call) noexcept {
+  return in_call([&](CudaAotiDevice& device) { return device.may_wait(what) ? call(device) : cudaErrorNotSupported; });
 }
 
 /// Keeps the reason; the library only tells that something failed.
@@ -65,7 +70,7 @@ cudaError_t note_failure(const Status& status) noexcept {
 /// Blocks, as its caller expects, but on a stream of the container's GPU that nobody captures.
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) noexcept {
   if (bytes == 0) return cudaSuccess;
-  return in_order("cudaMemcpy", [&](CudaAotiDevice& device) {
+  return waiting("cudaMemcpy", [&](CudaAotiDevice& device) {
     const CudaFunctions& functions = device.functions();
     const auto* source = static_cast<const std::byte*>(from);
     switch (kind) {
@@ -95,7 +100,7 @@ cudaError_t fill_async(void* data, int value, std::size_t bytes, cudaStream_t st
   });
 }
 cudaError_t stream_synchronize(cudaStream_t stream) noexcept {
-  return in_order("cudaStreamSynchronize", [&](CudaAotiDevice& device) {
+  return waiting("cudaStreamSynchronize", [&](CudaAotiDevice& device) {
     return device.functions().stream_synchronize(device.stream_for(stream));
   });
 }
@@ -120,8 +125,8 @@ cudaError_t event_record(cudaEvent_t event, cudaStream_t stream) noexcept {
   });
 }
 cudaError_t event_synchronize(cudaEvent_t event) noexcept {
-  return in_order("cudaEventSynchronize",
-                  [&](CudaAotiDevice& device) { return device.functions().event_synchronize(event); });
+  return waiting("cudaEventSynchronize",
+                 [&](CudaAotiDevice& device) { return device.functions().event_synchronize(event); });
 }
 
 cudaError_t get_device(int* index) noexcept {

@@ -44,7 +44,7 @@ class HostAotiDevice final : public AotiDevice {
   void begin(void* /*stream*/) noexcept override {}
   void end() noexcept override {}
   void* stream() const noexcept override { return nullptr; }
-  void record_to(Recorder* /*recorder*/) noexcept override {}
+  void set_mode(Mode /*mode*/, Recorder* /*recorder*/) noexcept override {}
   Status finish() override { return {}; }
   void unload() noexcept override {}
 

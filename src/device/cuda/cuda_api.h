@@ -105,6 +105,12 @@ struct CudaApi {
     return cudaGraphAddMemcpyNode1D(node, graph, last, last == nullptr ? 0 : 1, to, from, bytes,
                                     cudaMemcpyDeviceToDevice);
   }
+  static Code graph_add_child(GraphNode* node, Graph graph, const GraphNode* last, Graph child) noexcept {
+    return cudaGraphAddChildGraphNode(node, graph, last, last == nullptr ? 0 : 1, child);
+  }
+  static Code graph_node_count(Graph graph, std::size_t* count) noexcept {
+    return cudaGraphGetNodes(graph, nullptr, count);
+  }
   static Code graph_instantiate(GraphExec* exec, Graph graph) noexcept { return cudaGraphInstantiate(exec, graph, 0); }
   static Code graph_upload(GraphExec exec, Stream stream) noexcept { return cudaGraphUpload(exec, stream); }
   static Code graph_launch(GraphExec exec, Stream stream) noexcept { return cudaGraphLaunch(exec, stream); }

@@ -85,8 +85,8 @@ concept HasStreamOwner = requires {
   requires Answers<decltype(Api::stream_owner), typename Api::Code, typename Api::Stream, int*, bool*>;
 };
 
-/// Capability: graphs whose nodes are added one by one, after `last` (null: the first one), and run as a whole. Without
-/// it work goes to streams step by step.
+/// Capability: graphs whose nodes are added one by one, after `last` (null: the first one), a copy of another graph
+/// among them, and run as a whole. Without it work goes to streams step by step.
 template <class Api>
 concept HasGraphs = requires {
   requires Answers<decltype(Api::graph_create), typename Api::Code, typename Api::Graph*>;
@@ -94,6 +94,9 @@ concept HasGraphs = requires {
                    const typename Api::GraphNode*, const KernelLaunch&>;
   requires Answers<decltype(Api::graph_add_copy), typename Api::Code, typename Api::GraphNode*, typename Api::Graph,
                    const typename Api::GraphNode*, void*, const void*, std::size_t>;
+  requires Answers<decltype(Api::graph_add_child), typename Api::Code, typename Api::GraphNode*, typename Api::Graph,
+                   const typename Api::GraphNode*, typename Api::Graph>;
+  requires Answers<decltype(Api::graph_node_count), typename Api::Code, typename Api::Graph, std::size_t*>;
   requires Answers<decltype(Api::graph_instantiate), typename Api::Code, typename Api::GraphExec*, typename Api::Graph>;
   requires Answers<decltype(Api::graph_upload), typename Api::Code, typename Api::GraphExec, typename Api::Stream>;
   requires Answers<decltype(Api::graph_launch), typename Api::Code, typename Api::GraphExec, typename Api::Stream>;

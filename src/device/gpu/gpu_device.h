@@ -49,7 +49,7 @@ class GpuDevice final : public Device {
   }
   [[nodiscard]] Result<std::unique_ptr<GraphBuilder>> make_graph() override {
     if constexpr (HasGraphs<Api>) {
-      return GpuGraphBuilder<Api>::create(context_);
+      return GpuGraphBuilder<Api>::create(context_, staging_);
     } else {
       return Device::make_graph();
     }

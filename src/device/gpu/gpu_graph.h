@@ -5,6 +5,7 @@
 #include "device/graph.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -46,16 +47,17 @@ class GpuGraph final : public device::Graph {
   std::vector<std::shared_ptr<const void>> kept_;
 };
 
-/// Adds nodes one after the other, without a capture: nothing that other threads do disturbs it, and it disturbs
+/// Adds nodes one after the other. But for capture(), nothing that other threads do disturbs it, and it disturbs
 /// nobody.
 template <GpuApi Api>
 requires HasGraphs<Api>
 class GpuGraphBuilder final : public GraphBuilder {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<GraphBuilder>> create(Context<Api>& context) {
+  /// `staging` is what its capturing stream would use.
+  [[nodiscard]] static Result<std::unique_ptr<GraphBuilder>> create(Context<Api>& context, Staging<Api>& staging) {
     typename Api::Graph handle{};
     TANDEM_CHECK_OK(context.run("a graph cannot be made", [&handle] { return Api::graph_create(&handle); }));
-    return std::unique_ptr<GraphBuilder>{new GpuGraphBuilder{context, Graph<Api>{context, handle}}};
+    return std::unique_ptr<GraphBuilder>{new GpuGraphBuilder{context, staging, Graph<Api>{context, handle}}};
   }
 
   [[nodiscard]] Status kernel(const KernelLaunch& launch) override {
@@ -69,6 +71,21 @@ class GpuGraphBuilder final : public GraphBuilder {
       return Api::graph_add_copy(node, graph_.handle(), last(), to, from, bytes);
     });
   }
+  [[nodiscard]] Status capture(const std::function<Status(Stream&)>& enqueue) override {
+    TANDEM_CHECK_OK(make_capture_stream());
+    TANDEM_TRY(CaptureScope<Api> scope, CaptureScope<Api>::begin(*capture_stream_));
+    TANDEM_CHECK_OK(enqueue(*capture_stream_));
+    TANDEM_TRY(const Graph<Api> child, scope.finish());
+    std::size_t count = 0;
+    TANDEM_CHECK_OK(
+        context_.run("a graph does not tell its nodes", [&] { return Api::graph_node_count(child.handle(), &count); }));
+    if (count == 0) return {};
+    TANDEM_CHECK_OK(add("a captured piece cannot be added", [&](typename Api::GraphNode* node) {
+      return Api::graph_add_child(node, graph_.handle(), last(), child.handle());
+    }));
+    node_count_ += count - 1;
+    return {};
+  }
   void keep(std::shared_ptr<const void> memory) override { kept_.push_back(std::move(memory)); }
 
   [[nodiscard]] Result<std::unique_ptr<device::Graph>> finish(Stream& stream) override {
@@ -76,7 +93,7 @@ class GpuGraphBuilder final : public GraphBuilder {
     typename Api::GraphExec exec{};
     TANDEM_CHECK_OK(context_.run_relaxed("a graph cannot be made ready",
                                          [&] { return Api::graph_instantiate(&exec, graph_.handle()); }));
-    auto made = std::make_unique<GpuGraph<Api>>(context_, exec, nodes_, std::move(kept_));
+    auto made = std::make_unique<GpuGraph<Api>>(context_, exec, node_count_, std::move(kept_));
     TANDEM_CHECK_OK(context_.run_relaxed("a graph cannot be brought to the device",
                                          [&] { return Api::graph_upload(exec, upload_on); }));
     graph_ = {};
@@ -84,22 +101,33 @@ class GpuGraphBuilder final : public GraphBuilder {
   }
 
  private:
-  GpuGraphBuilder(Context<Api>& context, Graph<Api> graph) noexcept : context_{context}, graph_{std::move(graph)} {}
+  GpuGraphBuilder(Context<Api>& context, Staging<Api>& staging, Graph<Api> graph) noexcept
+      : context_{context}, staging_{staging}, graph_{std::move(graph)} {}
 
-  [[nodiscard]] const typename Api::GraphNode* last() const noexcept { return nodes_ == 0 ? nullptr : &last_; }
+  Status make_capture_stream() {
+    if (capture_stream_ != nullptr) return {};
+    typename Api::Stream handle{};
+    TANDEM_CHECK_OK(context_.run_relaxed("a stream cannot be made", [&] { return Api::stream_create(&handle, 0); }));
+    capture_stream_ = std::make_unique<GpuStream<Api>>(context_, staging_, handle, GpuStream<Api>::Kind::Owned);
+    return {};
+  }
+
+  [[nodiscard]] const typename Api::GraphNode* last() const noexcept { return node_count_ == 0 ? nullptr : &last_; }
   template <class Add>
   Status add(const char* what, Add&& add) {
     typename Api::GraphNode node{};
     TANDEM_CHECK_OK(context_.run(what, [&] { return add(&node); }));
     last_ = node;
-    ++nodes_;
+    ++node_count_;
     return {};
   }
 
   Context<Api>& context_;
+  Staging<Api>& staging_;
   Graph<Api> graph_;
   typename Api::GraphNode last_{};
-  std::size_t nodes_ = 0;
+  std::size_t node_count_ = 0;                        ///< Kernels and copies, those of captured pieces too.
+  std::unique_ptr<GpuStream<Api>> capture_stream_{};  ///< Made when it is first needed.
   std::vector<std::shared_ptr<const void>> kept_{};
 };
 

@@ -68,8 +68,9 @@ Status land(const OutputResult& result, Argument& output) {
   return {};
 }
 
-/// `recorder` gets the work, if there is one.
-Status call_delegate(Instance& instance, std::size_t step, StreamRef stream, Recorder* recorder = nullptr) {
+/// `recorder` gets the work, if there is one and the stream does not capture it.
+Status call_delegate(Instance& instance, std::size_t step, StreamRef stream, Recorder* recorder = nullptr,
+                     bool is_captured = false) {
   BoundDelegate& call = instance.call(step);
   const std::span<Argument* const> arguments = instance.args_of(instance.schedule().steps[step]);
   if (!call.bound || call.shared_context || (call.dynamic && sizes_changed(call, arguments))) {
@@ -80,6 +81,7 @@ Status call_delegate(Instance& instance, std::size_t step, StreamRef stream, Rec
   args.arguments = arguments;
   args.outputs = call.results;
   args.recorder = recorder;
+  args.is_captured = is_captured;
   if (call.scratch_bytes != 0) {
     TANDEM_TRY(args.scratch, instance.scratch(instance.schedule().streams.stream_of[step], call.scratch_bytes));
   }
@@ -194,12 +196,12 @@ Error too_many_steps(const Schedule& schedule, std::uint32_t step) {
       .with_site(site_of(schedule, schedule.steps[step]));
 }
 
-Status record_step(Instance& instance, StreamRef stream, Recorder& recorder, std::uint32_t index) {
+Status record_step(Instance& instance, StreamRef stream, Recorder& recorder, bool is_captured, std::uint32_t index) {
   const Schedule& schedule = instance.schedule();
   const Step& step = schedule.steps[index];
   Status status;
   if (step.kind == Step::Kind::Delegate) {
-    status = call_delegate(instance, index, stream, &recorder);
+    status = call_delegate(instance, index, stream, &recorder, is_captured);
   } else if (step.kind == Step::Kind::Copy) {
     const TensorArg& from = instance.args_of(step)[0]->tensor;
     TensorArg& to = instance.args_of(step)[1]->tensor;

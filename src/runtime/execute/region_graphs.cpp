@@ -110,11 +110,35 @@ void RegionGraphs::build(const Region& region, Entry& entry, device::Stream& str
 }
 
 Result<std::unique_ptr<device::Graph>> RegionGraphs::record(const Region& region, device::Stream& stream) {
-  TANDEM_TRY(const std::unique_ptr<device::GraphBuilder> builder, device_.make_graph());
-  for (std::uint32_t step = region.first; step < region.end; ++step) {
-    TANDEM_CHECK_OK(record_step(instance_, StreamRef{stream}, *builder, step));
+  const Schedule& schedule = instance_.schedule();
+  TANDEM_TRY(std::unique_ptr<device::GraphBuilder> builder, device_.make_graph());
+  for (std::uint32_t step = region.first; step < region.end;) {
+    if (Status recorded = record_step(step, *builder, stream); recorded.ok()) {
+      ++step;
+    } else if (is_captured_[step] || schedule.steps[step].kind != Step::Kind::Delegate ||
+               !schedule.delegates[schedule.steps[step].target].capturable) {
+      return std::move(recorded).error();
+    } else {
+      // A part of it may have been recorded: from the start, and this one captured.
+      is_captured_[step] = true;
+      TANDEM_TRY(builder, device_.make_graph());
+      step = region.first;
+    }
   }
   return builder->finish(stream);
+}
+
+Status RegionGraphs::record_step(std::uint32_t step, device::GraphBuilder& builder, device::Stream& stream) {
+  const Schedule& schedule = instance_.schedule();
+  const Step& plan = schedule.steps[step];
+  const bool is_recordable = plan.kind != Step::Kind::Delegate || schedule.delegates[plan.target].recordable;
+  if (is_recordable && !is_captured_[step]) {
+    return runtime::record_step(instance_, StreamRef{stream}, builder, false, step);
+  }
+  is_captured_[step] = true;
+  return builder.capture([&](device::Stream& capturing) {
+    return runtime::record_step(instance_, StreamRef{capturing}, builder, true, step);
+  });
 }
 
 /// Sizes and numbers that the steps found out: a graph does not.

@@ -18,7 +18,8 @@
 namespace tandem::runtime {
 
 /// The graphs of one instance. A graph holds for one set of addresses, sizes and numbers at a region's border, and one
-/// generation of the state; it is recorded, not captured, after the region has run step by step with the same ones.
+/// generation of the state; it is made after the region has run step by step with the same ones. Steps that can be are
+/// recorded, the others captured.
 ///
 /// Lifetime: instance and device outlive it.
 /// Thread-safety: none; belongs to the execution whose turn it is.
@@ -29,7 +30,8 @@ class RegionGraphs {
         device_{device},
         policy_{policy},
         max_graphs_{max_graphs},
-        regions_(instance.schedule().regions.size()) {}
+        regions_(instance.schedule().regions.size()),
+        is_captured_(instance.schedule().steps.size()) {}
 
   /// Enqueues the region's work as a graph. False: nothing happened, and its steps have to be walked. Where both ways
   /// are on trial, `trials` gets the run's part in it.
@@ -65,6 +67,7 @@ class RegionGraphs {
   Entry& find(Entries& entries);
   void build(const Region& region, Entry& entry, device::Stream& stream);
   [[nodiscard]] Result<std::unique_ptr<device::Graph>> record(const Region& region, device::Stream& stream);
+  [[nodiscard]] Status record_step(std::uint32_t step, device::GraphBuilder& builder, device::Stream& stream);
   void note_outcomes(const Region& region, Entry& entry);
   void apply_outcomes(const Entry& entry);
 
@@ -75,6 +78,7 @@ class RegionGraphs {
   std::uint64_t uses_ = 0;
   std::vector<std::int64_t> key_{};  ///< Of the run at hand; kept for its memory.
   std::vector<Entries> regions_;
+  std::vector<bool> is_captured_;  ///< By step: recording it is not possible.
 };
 
 }  // namespace tandem::runtime

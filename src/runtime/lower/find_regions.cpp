@@ -6,9 +6,12 @@
 namespace tandem::runtime {
 namespace {
 
-bool is_recordable(const Schedule& schedule, const Step& step) {
+bool may_be_in_a_graph(const Schedule& schedule, const Step& step) {
   if (!is_on_device(schedule, step)) return false;
-  if (step.kind == Step::Kind::Delegate) return schedule.delegates[step.target].recordable;
+  if (step.kind == Step::Kind::Delegate) {
+    const DelegatePlan& delegate = schedule.delegates[step.target];
+    return delegate.recordable || delegate.capturable;
+  }
   const auto args = schedule.args_of(step);  // a copy; what crosses stays outside
   return schedule.values[args[0]].device == schedule.device && schedule.values[args[1]].device == schedule.device;
 }
@@ -45,7 +48,7 @@ std::vector<Region> find_regions(const Schedule& schedule) {
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
     if (is_target[i]) close();
-    if (is_recordable(schedule, step)) {
+    if (may_be_in_a_graph(schedule, step)) {
       if (region.end == 0) {
         region.first = i;
         known.assign(schedule.values.size(), false);

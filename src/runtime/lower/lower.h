@@ -65,7 +65,8 @@ void collect_accesses(Schedule& schedule);
 /// The streams of a policy. PerThread and PerMethod put every step on the execution's stream; PerDelegate gives each
 /// delegate a stream of its own and orders nothing but by the joins before steps that run on the host.
 [[nodiscard]] StreamPlan plan_streams(const Schedule& schedule, StreamPolicy policy);
-/// What may become graphs: runs of recordable delegates and of copies on a device, on one stream, that no jump enters.
+/// What may become graphs: runs of recordable or capturable delegates and of copies on a device, on one stream, that no
+/// jump enters.
 [[nodiscard]] std::vector<Region> find_regions(const Schedule& schedule);
 
 }  // namespace tandem::runtime

@@ -61,6 +61,7 @@ Status prepare_one(const LowerInput& input, std::size_t index, std::span<const A
   plan.max_contexts = capabilities.max_contexts;
   plan.stateful = capabilities.stateful;
   plan.recordable = capabilities.recordable;
+  plan.capturable = capabilities.capturable;
   plan.prefers_graph = capabilities.prefers_graph;
   plan.alignment = capabilities.alignment;
   if (!std::has_single_bit(plan.alignment)) {

@@ -31,7 +31,10 @@ FakeCode push(std::uint32_t stream, const char* name, std::function<void()> work
   const FakeCode code = note(name);
   if (code != FakeCode::Ok) return code;
   FakeDriver::StreamState& state = fake().streams[stream];
-  if (state.capture != CaptureStatus::None) return code;
+  if (state.capture != CaptureStatus::None) {
+    ++state.captured;
+    return code;
+  }
   state.pending.push_back(std::move(work));
   ++state.pushed;
   return code;
@@ -199,6 +202,7 @@ FakeCode PlainFakeApi::capture_end(Stream stream, Graph* graph) noexcept {
   // A driver may give half a graph with a failure.
   *graph = fake().next_handle++;
   fake().graphs.insert(*graph);
+  fake().nodes[*graph] = std::exchange(fake().streams[stream].captured, 0);
   return code;
 }
 FakeCode PlainFakeApi::capture_status(Stream stream, CaptureStatus* status) noexcept {
@@ -252,6 +256,13 @@ FakeCode FakeApi::graph_add_kernel(GraphNode* node, Graph graph, const GraphNode
 FakeCode FakeApi::graph_add_copy(GraphNode* node, Graph graph, const GraphNode* last, void* /*to*/,
                                  const void* /*from*/, std::size_t /*bytes*/) noexcept {
   return add_node("graph_add_copy", node, graph, last);
+}
+FakeCode FakeApi::graph_add_child(GraphNode* node, Graph graph, const GraphNode* last, Graph child) noexcept {
+  return fake().graphs.count(child) == 1 ? add_node("graph_add_child", node, graph, last) : FakeCode::BadHandle;
+}
+FakeCode FakeApi::graph_node_count(Graph graph, std::size_t* count) noexcept {
+  *count = fake().nodes[graph];
+  return FakeCode::Ok;
 }
 FakeCode FakeApi::graph_instantiate(GraphExec* exec, Graph graph) noexcept {
   const FakeCode code = note_relaxed("graph_instantiate");

@@ -33,6 +33,7 @@ struct FakeDriver {
     std::deque<std::function<void()>> pending{};
     std::uint64_t pushed = 0;
     CaptureStatus capture = CaptureStatus::None;
+    std::uint32_t captured = 0;  ///< Pieces of work since the capture began.
   };
   struct EventState {
     int device = 0;
@@ -140,6 +141,8 @@ struct FakeApi : PlainFakeApi {
                                const KernelLaunch& launch) noexcept;
   static Code graph_add_copy(GraphNode* node, Graph graph, const GraphNode* last, void* to, const void* from,
                              std::size_t bytes) noexcept;
+  static Code graph_add_child(GraphNode* node, Graph graph, const GraphNode* last, Graph child) noexcept;
+  static Code graph_node_count(Graph graph, std::size_t* count) noexcept;
   static Code graph_instantiate(GraphExec* exec, Graph graph) noexcept;
   static Code graph_upload(GraphExec exec, Stream stream) noexcept;
   static Code graph_launch(GraphExec exec, Stream stream) noexcept;

@@ -1,5 +1,7 @@
 #include "unit/device/fake_test.h"
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -49,6 +51,46 @@ TEST_F(GpuGraphTest, PiecesFollowEachOtherAndAreLaunchedAsOne) {
   EXPECT_THAT(calls(), ElementsAre("graph_create@1", "graph_add_kernel@1", "graph_add_copy@1", "graph_add_kernel@1",
                                    "graph_instantiate@1", "graph_upload@1", "graph_destroy@1", "graph_launch@1",
                                    "graph_launch@1", "graph_exec_destroy@1"));
+}
+
+TEST_F(GpuGraphTest, CapturedPiecesAreMembers) {
+  const auto stream = make_stream();
+  const auto making = builder();
+  ASSERT_TRUE(making->kernel({}).ok());
+  calls();
+  std::array<std::byte, 8> memory{};
+  const auto enqueue = [&memory](Stream& capturing) -> Status {
+    TANDEM_CHECK_OK(capturing.fill(memory.data(), std::byte{1}, 8));
+    return capturing.fill(memory.data(), std::byte{2}, 8);
+  };
+  ASSERT_TRUE(making->capture(enqueue).ok());
+  EXPECT_THAT(calls(), ElementsAre("stream_create@1", "capture_begin@1", "fill@1", "fill@1", "capture_end@1",
+                                   "graph_add_child@1", "graph_destroy@1"));
+  EXPECT_EQ(memory[0], std::byte{0}) << "nothing ran";
+  ASSERT_TRUE(making->capture([](Stream&) { return Status{}; }).ok());  // no piece
+  ASSERT_TRUE(making->capture(enqueue).ok());
+  const auto graph = making->finish(*stream);
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ((*graph)->node_count(), 5U);
+}
+
+TEST_F(GpuGraphTest, AFailedCaptureChangesNothingAndEnds) {
+  const auto stream = make_stream();
+  const auto making = builder();
+  const Status refused = making->capture([](Stream& capturing) -> Status {
+    ignore(capturing.fill(nullptr, std::byte{0}, 1), "half of it");
+    return Error{ErrorCode::BackendFailed, "no"};
+  });
+  EXPECT_EQ(refused.error().message(), "no");
+  fake().fail("capture_end", FakeCode::CaptureBroken);
+  EXPECT_EQ(making->capture([](Stream&) { return Status{}; }).error().code(), ErrorCode::InvalidState);
+  fake().fail("capture_begin", FakeCode::OutOfMemory);
+  EXPECT_EQ(making->capture([](Stream&) { return Status{}; }).error().code(), ErrorCode::OutOfMemory);
+  for (const auto& [handle, state] : fake().streams) EXPECT_EQ(state.capture, CaptureStatus::None) << handle;
+  ASSERT_TRUE(making->kernel({}).ok());
+  const auto graph = making->finish(*stream);
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ((*graph)->node_count(), 1U);
 }
 
 TEST_F(GpuGraphTest, OneThatIsNeverFinishedIsDestroyed) {

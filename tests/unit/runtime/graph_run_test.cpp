@@ -187,6 +187,49 @@ TEST_F(GraphRunTest, WhatCannotBeRecordedRunsStepByStep) {
   EXPECT_FALSE(graphs[0].in_use);
 }
 
+TEST_F(GraphRunTest, WhatCannotBeRecordedIsCaptured) {
+  auto other = std::make_shared<KernelBackend>(gpu, 1, add_on_gpu(10));
+  other->allow_capture();
+  other->refuse_to_record();
+  ASSERT_TRUE(b.backends.register_backend("Plus10", other).ok());
+  auto last = b.tensor({kSize});
+  b.inputs({last});
+  for (const char* id : {"Plus1", "Plus10", "Plus1", "Plus10", "Plus1"}) {
+    const auto next = b.tensor({kSize});
+    b.delegate(id, {last, next});
+    last = next;
+  }
+  b.outputs({last});
+  const auto method = load();
+  for (int i = 0; i < 6; ++i) {
+    gpu.reset_counts();
+    EXPECT_EQ(result(method->execute({all(static_cast<float>(i))})), all_of(static_cast<float>(i) + 23));
+    EXPECT_EQ(gpu.counts().launches, i < 2 ? 5 : 0);
+    EXPECT_EQ(gpu.counts().graph_launches, i < 2 ? 0 : 1);
+  }
+  EXPECT_EQ(method->graphs().front().nodes, 5U) << "nothing twice";
+}
+
+TEST_F(GraphRunTest, ACaptureThatFailsLeavesStepByStep) {
+  auto other = std::make_shared<KernelBackend>(gpu, 1, add_on_gpu(10));
+  other->allow_capture();
+  other->refuse_to_record();
+  other->refuse_to_be_captured();
+  ASSERT_TRUE(b.backends.register_backend("Plus10", other).ok());
+  const auto x = b.tensor({kSize});
+  const auto h = b.tensor({kSize});
+  const auto y = b.tensor({kSize});
+  b.inputs({x}).outputs({y}).delegate("Plus1", {x, h}).delegate("Plus10", {h, y});
+  const auto method = load();
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(result(method->execute({all(static_cast<float>(i))})), all_of(static_cast<float>(i) + 11));
+  }
+  const GraphInfo info = method->graphs().front();
+  EXPECT_NE(info.refusal.find("it does not want to be captured"), std::string::npos) << info.refusal;
+  EXPECT_NE(info.refusal.find("delegate 1"), std::string::npos) << info.refusal;
+  EXPECT_EQ(gpu.counts().graphs, 0);
+}
+
 TEST_F(GraphRunTest, EveryStateHasItsOwn) {
   auto count = std::make_shared<KernelBackend>(
       gpu, 1,
