@@ -108,7 +108,7 @@ class TANDEM_EXPORT MethodBuilder {
   ValueHandle int_list(std::initializer_list<std::int64_t> items);
   ValueHandle int_list_of(const std::vector<IntHandle>& items);
   ValueHandle double_list(std::vector<double> items);
-  ValueHandle bool_list(std::initializer_list<bool> items);
+  ValueHandle bool_list(const std::vector<bool>& items);
   ValueHandle tensor_list(const std::vector<TensorHandle>& items);
   /// nullopt stands for None.
   ValueHandle optional_tensor_list(const std::vector<std::optional<TensorHandle>>& items);

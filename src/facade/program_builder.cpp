@@ -168,7 +168,7 @@ ValueHandle MethodBuilder::int_list_of(const std::vector<IntHandle>& items) {
 ValueHandle MethodBuilder::double_list(std::vector<double> items) {
   return {{this, add_value(*draft_, format::DoubleList{std::move(items)})}};
 }
-ValueHandle MethodBuilder::bool_list(std::initializer_list<bool> items) {
+ValueHandle MethodBuilder::bool_list(const std::vector<bool>& items) {
   return {{this, add_value(*draft_, format::BoolList{{items.begin(), items.end()}})}};
 }
 ValueHandle MethodBuilder::tensor_list(const std::vector<TensorHandle>& items) {

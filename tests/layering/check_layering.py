@@ -56,6 +56,9 @@ RULES = {
     "src/facade/builtin_backends.cpp": Rule(FACADE + ("src/backends",), ("fmt/",)),
     "src/capi": Rule((PUBLIC, "src/capi")),
     "cli": Rule(FACADE + ("cli",), ("fmt/", "spdlog/", "CLI/", "nlohmann/")),
+    # What a backend reads is written beside its reader; nothing else of a backend is for the command.
+    "cli/pack": Rule(FACADE + ("cli", "src/backends/aoti/write_payload.h", "src/backends/tensorrt/write_blob.h"),
+                     ("fmt/", "nlohmann/")),
     "tests": Rule(("*",), ("",)),
     "bench": Rule(("*",), ("",)),
     "examples": Rule((PUBLIC, "examples")),

@@ -1,5 +1,7 @@
 #include "backends/aoti/payload.h"
 
+#include "backends/aoti/write_payload.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -142,6 +144,57 @@ TEST(Payload, ConstantThatReachesBeyondItsStorageIsRefused) {
   EXPECT_EQ(error.expected(), "at least 24 bytes");
   EXPECT_EQ(refusal(Builder::one().entry(24, 1).bytes).site().field, "constant[0].storage_nbytes");
   EXPECT_EQ(refusal(Builder::one().entry(24, 0, INT64_MAX).bytes).site().field, "constant[0].sizes");
+}
+
+// ---- writing ------------------------------------------------------------------------------------------------------
+
+TEST(WrittenPayload, IsReadAsItWas) {
+  const ConstantEntry entry{.fqn = "layer.weight",
+                            .storage_key = "key",
+                            .storage_bytes = 28,
+                            .device_type = kCudaDevice,
+                            .storage_offset = 1,
+                            .sizes = {2, 3},
+                            .strides = {1, 2}};
+  const auto bytes = write_payload({{"abc_so_blob"}, std::vector{entry}});
+  ASSERT_TRUE(bytes.ok()) << bytes.error().to_string();
+  const auto read = parse_payload(*bytes, "");
+  ASSERT_TRUE(read.ok());
+  EXPECT_THAT(read->library_keys, ElementsAre("abc_so_blob"));
+  const auto& entries = std::get<std::vector<ConstantEntry>>(read->weights);
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries[0].fqn, entry.fqn);
+  EXPECT_EQ(entries[0].storage_key, entry.storage_key);
+  EXPECT_EQ(entries[0].storage_bytes, entry.storage_bytes);
+  EXPECT_EQ(entries[0].dtype, entry.dtype);
+  EXPECT_EQ(entries[0].device_type, entry.device_type);
+  EXPECT_EQ(entries[0].storage_offset, entry.storage_offset);
+  EXPECT_EQ(entries[0].sizes, entry.sizes);
+  EXPECT_EQ(entries[0].strides, entry.strides);
+}
+
+TEST(WrittenPayload, BlobsHaveTwoKeysAsText) {
+  const auto bytes = write_payload({{"abc_so_blob"}, Keys{"def_weights_blob"}});
+  ASSERT_TRUE(bytes.ok());
+  const auto read = parse_payload(*bytes, "");
+  ASSERT_TRUE(read.ok());
+  EXPECT_THAT(read->library_keys, ElementsAre("abc_so_blob"));
+  EXPECT_THAT(std::get<Keys>(read->weights), ElementsAre("def_weights_blob"));
+}
+
+TEST(WrittenPayload, IsRefusedWhereReadingWouldBe) {
+  const auto field = [](const Payload& payload) {
+    const auto bytes = write_payload(payload);
+    EXPECT_FALSE(bytes.ok());
+    return bytes.ok() ? std::string{} : bytes.error().site().field;
+  };
+  EXPECT_EQ(field({{"a", "b"}, Keys{"c"}}), "so_key");
+  EXPECT_EQ(field({{"a\nb"}, Keys{"c"}}), "so_key");
+  EXPECT_EQ(field({{"a"}, Keys{"c", "d"}}), "weights_key");
+  EXPECT_EQ(field({{"a"}, Keys{""}}), "weights_key");
+  EXPECT_EQ(field({{"a"}, std::vector{ConstantEntry{.fqn = "w", .sizes = {2}}}}), "constant[w].strides");
+  EXPECT_EQ(field({{"a"}, std::vector{ConstantEntry{.fqn = "w", .storage_bytes = 4, .sizes = {2}, .strides = {1}}}}),
+            "constant[0].storage_nbytes");
 }
 
 }  // namespace

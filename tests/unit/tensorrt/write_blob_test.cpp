@@ -1,0 +1,114 @@
+#include "backends/tensorrt/write_blob.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace tandem::tensorrt {
+namespace {
+
+constexpr std::string_view kEngine = "engine bytes";
+
+BlobContents contents() {
+  return {.inputs = {"x", "cache_in"},
+          .outputs = {"y", "cache_out"},
+          .device_id = 1,
+          .engine = std::as_bytes(std::span{kEngine})};
+}
+
+template <class T>
+T number_at(const std::vector<std::byte>& bytes, std::size_t offset) {
+  T value{};
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+std::string text_at(const std::vector<std::byte>& bytes, std::size_t offset, std::size_t size) {
+  return {reinterpret_cast<const char*>(bytes.data()) + offset, size};
+}
+
+TEST(TensorRtBlob, HasHeaderMetadataAndEngine) {
+  const auto blob = write_blob(contents());
+  ASSERT_TRUE(blob.ok()) << blob.error().to_string();
+  EXPECT_EQ(text_at(*blob, 0, 4), "TR01");
+  EXPECT_EQ(number_at<std::uint32_t>(*blob, 4), 32U);
+  const auto metadata_size = number_at<std::uint32_t>(*blob, 8);
+  EXPECT_EQ(text_at(*blob, 32, metadata_size),
+            R"({"io_bindings":[{"name":"x","dtype":"","shape":[],"is_input":true},)"
+            R"({"name":"cache_in","dtype":"","shape":[],"is_input":true},)"
+            R"({"name":"y","dtype":"","shape":[],"is_input":false},)"
+            R"({"name":"cache_out","dtype":"","shape":[],"is_input":false}],"aliased_io":[],)"
+            R"("hardware_compatible":false,"device_id":1,"serialized_metadata":"","target_platform":""})");
+  const auto engine_offset = number_at<std::uint32_t>(*blob, 12);
+  EXPECT_EQ(engine_offset % 16, 0U);
+  EXPECT_GE(engine_offset, 32 + metadata_size);
+  EXPECT_LT(engine_offset, 32 + metadata_size + 16);
+  EXPECT_EQ(number_at<std::uint64_t>(*blob, 16), kEngine.size());
+  EXPECT_EQ(number_at<std::uint64_t>(*blob, 24), 1U);
+  EXPECT_EQ(blob->size(), engine_offset + kEngine.size());
+  EXPECT_EQ(text_at(*blob, engine_offset, kEngine.size()), kEngine);
+}
+
+TEST(TensorRtBlob, AliasesNeedTheSecondVersion) {
+  BlobContents aliased = contents();
+  aliased.aliased_io = {{"cache_out", "cache_in", "kv_cache_update"}};
+  const auto blob = write_blob(aliased);
+  ASSERT_TRUE(blob.ok()) << blob.error().to_string();
+  EXPECT_EQ(text_at(*blob, 0, 4), "TR02");
+  EXPECT_NE(text_at(*blob, 32, number_at<std::uint32_t>(*blob, 8))
+                .find(R"("aliased_io":[{"output":"cache_out","input":"cache_in","kind":"kv_cache_update"}])"),
+            std::string::npos);
+}
+
+TEST(TensorRtBlob, NamesMayHaveAnyCharacters) {
+  BlobContents odd = contents();
+  odd.inputs[0] = "a\"b\\c\n";
+  const auto blob = write_blob(odd);
+  ASSERT_TRUE(blob.ok());
+  EXPECT_NE(text_at(*blob, 32, number_at<std::uint32_t>(*blob, 8)).find(R"("name":"a\"b\\c\n")"), std::string::npos);
+}
+
+struct Refused {
+  const char* name;
+  void (*spoil)(BlobContents&);
+  const char* field;
+};
+
+class TensorRtBlobFault : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(TensorRtBlobFault, IsNamed) {
+  BlobContents bad = contents();
+  bad.aliased_io = {{"cache_out", "cache_in", "user"}};
+  GetParam().spoil(bad);
+  const auto blob = write_blob(bad);
+  ASSERT_FALSE(blob.ok());
+  EXPECT_EQ(blob.error().code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(blob.error().site().field, GetParam().field);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TensorRtBlobFault,
+    ::testing::Values(
+        Refused{"NoEngine", [](BlobContents& c) { c.engine = {}; }, "engine"},
+        Refused{"EmptyName", [](BlobContents& c) { c.inputs[1] = ""; }, "inputs[1]"},
+        Refused{"NameTwice", [](BlobContents& c) { c.outputs[0] = "x"; }, "outputs[0]"},
+        Refused{"NoUtf8", [](BlobContents& c) { c.outputs[0] = "\xff"; }, "metadata"},
+        Refused{"NegativeDevice", [](BlobContents& c) { c.device_id = -1; }, "device_id"},
+        Refused{"UnknownKind", [](BlobContents& c) { c.aliased_io[0].kind = "x"; }, "aliased_io[0].kind"},
+        Refused{"NoSuchInput", [](BlobContents& c) { c.aliased_io[0].input = "y"; }, "aliased_io[0].input"},
+        Refused{"NoSuchOutput", [](BlobContents& c) { c.aliased_io[0].output = "x"; }, "aliased_io[0].output"},
+        Refused{"InputTwice",
+                [](BlobContents& c) {
+                  c.aliased_io.push_back({"y", "cache_in", "user"});
+                },
+                "aliased_io[1].input"},
+        Refused{"OutputTwice",
+                [](BlobContents& c) {
+                  c.aliased_io.push_back({"cache_out", "x", "user"});
+                },
+                "aliased_io[1].output"}),
+    [](const auto& parameter) { return std::string{parameter.param.name}; });
+
+}  // namespace
+}  // namespace tandem::tensorrt
