@@ -17,6 +17,7 @@ using Action = std::function<Result<ExitCode>()>;
 /// Lifetime: `action` outlives `app`'s parse.
 void add_check_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
+void add_pack_command(CLI::App& app, Action& action);
 void add_run_command(CLI::App& app, Action& action);
 
 }  // namespace tandem::cli

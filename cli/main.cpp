@@ -20,6 +20,7 @@ constexpr const char* kFooter = R"(Examples:
   tandem check model.pte --data weights.ptd
   tandem run model.pte --data weights.ptd --input x.npy --expect y.npy
   tandem run --replay tests/fixtures/digits
+  tandem pack model.json -o model.pte
 
 Each command has its own --help with examples.)";
 
@@ -46,6 +47,7 @@ ExitCode run_command(int argc, char** argv, bool json) {
   Action action;
   add_inspect_command(app, action);
   add_check_command(app, action);
+  add_pack_command(app, action);
   add_run_command(app, action);
   try {
     app.parse(argc, argv);
@@ -56,7 +58,8 @@ ExitCode run_command(int argc, char** argv, bool json) {
     return report(Error{ErrorCode::InvalidArgument, fmt::format("{} (see --help)", error.what())}, json);
   }
   if (!action)
-    return report(Error{ErrorCode::InvalidArgument, "a command is required: inspect, check or run (see --help)"}, json);
+    return report(Error{ErrorCode::InvalidArgument, "a command is required: inspect, check, pack or run (see --help)"},
+                  json);
   const Result<ExitCode> done = action();
   return done.ok() ? *done : report(done.error(), json);
 }
