@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the built command on the fixtures and holds its text, JSON and exit codes against docs/command-line.md.
 
-  TANDEM_COMMAND=build/host/tandem TANDEM_FIXTURES=tests/fixtures command_test.py [CLASS[.TEST]]
+  TANDEM_COMMAND=build/host/tandem TANDEM_FIXTURES=tests/fixtures TANDEM_DOCS=docs \
+    TANDEM_AOTI_LIBRARIES=build/host/tests/unit/aoti/aoti_libraries command_test.py [CLASS[.TEST]]
 """
 import ast
 import json
@@ -19,6 +20,8 @@ from pathlib import Path
 
 COMMAND = os.environ["TANDEM_COMMAND"]
 FIXTURES = Path(os.environ["TANDEM_FIXTURES"])
+AOTI_LIBRARIES = Path(os.environ["TANDEM_AOTI_LIBRARIES"])  # built from tests/unit/aoti/libs
+DOCS = Path(os.environ["TANDEM_DOCS"])
 FOLDERS = sorted(meta.parent for meta in FIXTURES.glob("*/meta.json"))
 
 
@@ -83,7 +86,7 @@ class CommandTest(unittest.TestCase):
 
 class HelpTest(CommandTest):
     def test_help_has_examples(self):
-        for command in ([], ["inspect"], ["check"], ["run"]):
+        for command in ([], ["inspect"], ["check"], ["pack"], ["run"]):
             done = tandem(*command, "--help")
             self.assert_good(done)
             self.assertIn("Examples:\n  tandem ", done.stdout)
@@ -106,12 +109,14 @@ class HelpTest(CommandTest):
         self.assertRegex(done.stdout, r"^tandem \d+\.\d+\.\d+\n$")
 
     def test_usage_errors(self):
-        self.assert_error(tandem(), "a command is required", "inspect", "check", "run")
+        self.assert_error(tandem(), "a command is required", "inspect", "check", "pack", "run")
         self.assert_error(tandem("fly"), "fly")
         self.assert_error(tandem("run"), "FILE or --replay is required")
         self.assert_error(tandem("inspect"), "FILE is required")
         self.assert_error(tandem("inspect", "x.pte", "--method", "forward"), "--method requires --svg")
         self.assert_error(tandem("check"), "FILE is required")
+        self.assert_error(tandem("pack"), "MANIFEST is required")
+        self.assert_error(tandem("pack", "m.json"), "--output is required")
         self.assert_error(tandem("check", "x.pte", "--streams", "many"), "--streams", "many")
         self.assert_error(tandem("run", "x.pte", "--repeat", "0"), "--repeat")
         self.assert_error(tandem("run", "x.pte", "--threads", "many"), "--threads")
@@ -451,6 +456,207 @@ class InspectErrorTest(CommandTest):
     def test_data_of_a_data_file(self):
         path = FIXTURES / "mlp" / "aoti_cpu_blob.ptd"
         self.assert_error(tandem("inspect", path, "--data", path), "--data goes with a program")
+
+
+def tensor(sizes, dtype="float32", **more):
+    return {"dtype": dtype, "sizes": sizes, **more}
+
+
+class PackCase(CommandTest):
+    def setUp(self):
+        super().setUp()
+        for library in ("scaled", "counter"):
+            shutil.copy(AOTI_LIBRARIES / f"{library}.so", self.folder)
+        self.pte = self.folder / "model.pte"
+
+    def write(self, *methods, **more):
+        path = self.folder / "model.json"
+        path.write_text(json.dumps({"tandem_pack": 1, **more, "methods": methods}, indent=1))
+        return path
+
+    def floats(self, name, numbers, shape=None):
+        write_npy(self.folder / name, "<f4", shape or (len(numbers),), struct.pack(f"<{len(numbers)}f", *numbers))
+        return self.folder / name
+
+    def assert_computes(self, x, y, *options):
+        self.assert_good(tandem("run", self.pte, "--input", self.floats("x.npy", x), "--expect",
+                                self.floats("y.npy", y), *options))
+
+    # Adds and multiplies around a delegate: y = (x + 1) * 2.5 * x, for up to 16 numbers.
+    SCALED = {
+        "name": "forward",
+        "values": {**{name: tensor([16], dynamic=True) for name in ("x", "a", "b", "y")},
+                   "one": tensor([1], constant=[1]), "factor": 2.5},
+        "delegates": {"scale": {"backend": "AotiHostBackend", "library": "scaled.so"}},
+        "inputs": ["x"],
+        "outputs": ["y"],
+        "steps": [{"op": "aten::add.out", "args": ["x", "one", 1, "a"]},
+                  {"delegate": "scale", "args": ["a", "factor", "b"]},
+                  {"op": "aten::mul.out", "args": ["b", "x", "y"]}],
+    }
+
+    # A delegate with weights and state of its own, counter.cpp: y = weight * x + count, then count += 10 * weight[0].
+    COUNTER = {
+        "name": "count",
+        "values": {"x": tensor([4]), "y": tensor([4]), "address": tensor([], dtype="int64")},
+        "delegates": {"counter": {
+            "backend": "AotiHostBackend", "library": "counter.so", "external": True,
+            "weights": {"layer.weight": tensor([4], constant={"file": "weight.npy"}),
+                        "count": tensor([1], constant=[100])}}},
+        "inputs": ["x"],
+        "outputs": ["y"],
+        "steps": [{"delegate": "counter", "args": ["x", "y", "address"]}],
+    }
+
+
+class PackTest(PackCase):
+    def test_delegate_between_operators(self):
+        self.assert_good(tandem("pack", self.write(self.SCALED), "-o", self.pte))
+        for x in ([1, 2, -3], [0.5], [float(i) for i in range(16)]):
+            self.assert_computes(x, [(v + 1) * 2.5 * v for v in x])
+        self.assert_good(tandem("check", self.pte))
+        done = tandem("run", self.pte, "--random", 1, "--repeat", 100, "--schedule-seed", 1)
+        self.assert_good(done)
+        self.assertIn("1 distinct", done.stdout)
+        self.assertEqual(tandem("run", self.pte, "--random", 1, "--shape", "0:17").returncode, 2)
+
+    def test_weights_methods_and_data_file(self):
+        self.floats("weight.npy", [1, 2, 3, 4])
+        done = tandem("pack", self.write(self.SCALED, self.COUNTER), "-o", self.pte, "--json")
+        report = self.json_of(done)
+        ptd = self.folder / "model.ptd"
+        self.assertEqual([(f["file"], f["bytes"]) for f in report["files"]],
+                         [(str(f), f.stat().st_size) for f in (self.pte, ptd)])
+        self.assertEqual([(m["name"], m["instructions"], [d["backend"] for d in m["delegates"]])
+                          for m in report["methods"]],
+                         [("forward", 3, ["AotiHostBackend"]), ("count", 1, ["AotiHostBackend"])])
+        self.assertEqual(sorted((d["bytes"], d["external"]) for d in report["data"] if d["external"]),
+                         [(4, True), (16, True)])
+        x = [1.0, 1.0, 2.0, 0.5]
+        self.assert_computes(x, [101, 102, 106, 102], "--data", ptd, "--method", "count")
+        self.assertEqual(tandem("run", self.pte, "--method", "count", "--random", 1).returncode, 2, "without the data")
+
+        inspected = self.json_of(tandem("inspect", self.pte, "--data", ptd, "--json"))
+        self.assertTrue(inspected["available"], inspected)
+        keys = inspected["methods"][1]["delegates"][0]["keys"]
+        self.assertEqual([(k["purpose"], k["found"], Path(k["file"]).name) for k in keys],
+                         [("library", True, "model.pte"), ("constant", True, "model.ptd"),
+                          ("constant", True, "model.ptd")])
+        x = next(v for v in inspected["methods"][0]["values"] if v["kind"] == "tensor")
+        self.assertEqual((x["shape"], x["dynamism"]), ([16], "bounded"))
+
+    def test_weights_as_a_blob(self):
+        # Constants of this library are padded to 64 bytes.
+        (self.folder / "weights.bin").write_bytes(struct.pack("<4f48x", 1, 2, 3, 4) + struct.pack("<f60x", 100))
+        method = {**self.COUNTER, "delegates": {"counter": {
+            "backend": "AotiHostBackend", "library": "counter.so", "weights": "weights.bin"}}}
+        self.assert_good(tandem("pack", self.write(method), "-o", self.pte))
+        self.assertFalse((self.folder / "model.ptd").exists())
+        self.assert_computes([1.0, 1.0, 2.0, 0.5], [101, 102, 106, 102])
+
+    def test_delegates_with_one_library_and_different_weights(self):
+        def counter(first):
+            return {"backend": "AotiHostBackendB", "library": "counter.so",
+                    "weights": {"layer.weight": tensor([4], constant=[first, 1, 1, 1]),
+                                "count": tensor([1], constant=[0])}}
+        method = {**self.COUNTER, "values": {**self.COUNTER["values"], "h": tensor([4])},
+                  "delegates": {"a": counter(2), "b": counter(3)},
+                  "steps": [{"delegate": "a", "args": ["x", "h", "address"]},
+                            {"delegate": "b", "args": ["h", "y", "address"]}]}
+        self.assert_good(tandem("pack", self.write(method), "-o", self.pte))
+        self.assert_computes([1.0, 2.0, 3.0, 4.0], [6, 2, 3, 4])
+
+    def test_mutable_tensor_across_runs(self):
+        method = {"name": "forward",
+                  "values": {"x": tensor([2]), "y": tensor([2]),
+                             "sum": tensor([2], mutable=True, initial={"file": "start.npy"})},
+                  "inputs": ["x"], "outputs": ["y"],
+                  "steps": [{"op": "aten::add.out", "args": ["sum", "x", 1, "y"]},
+                            {"op": "aten::copy_", "args": ["sum", "y", False]}]}
+        self.floats("start.npy", [10, 20])
+        self.assert_good(tandem("pack", self.write(method), "-o", self.pte))
+        self.assert_computes([1, 2], [11, 22])
+        report = self.json_of(tandem("run", self.pte, "--input", self.floats("x.npy", [1, 2]), "--repeat", 3, "--json"))
+        self.assertEqual(report["distinct_results"], 3)
+        buffers = self.json_of(tandem("inspect", self.pte, "--json"))["methods"][0]["memory"]["mutable_buffers"]
+        self.assertEqual([b["name"] for b in buffers], ["sum"])
+
+    def test_same_manifest_same_bytes(self):
+        other = self.folder / "other.pte"
+        self.assert_good(tandem("pack", self.write(self.SCALED), "-o", self.pte))
+        self.assert_good(tandem("pack", self.write(self.SCALED), "-o", other))
+        self.assertEqual(self.pte.read_bytes(), other.read_bytes())
+
+    def test_named_data_file(self):
+        self.floats("weight.npy", [1, 2, 3, 4])
+        ptd = self.folder / "weights.ptd"
+        done = tandem("pack", self.write(self.COUNTER), "-o", self.pte, "--ptd", ptd)
+        self.assert_good(done)
+        self.assertIn(f"{ptd}: ", done.stdout)
+        self.assertFalse((self.folder / "model.ptd").exists())
+        self.assert_good(tandem("check", self.pte, "--data", ptd))
+
+    def test_example_of_the_documentation(self):
+        text = (DOCS / "pack.md").read_text()
+        manifest = text.split("cat > model.json <<'END'\n")[1].split("END\n")[0]
+        (self.folder / "model.json").write_text(manifest)
+        self.assert_good(tandem("pack", self.folder / "model.json", "-o", self.pte))
+        self.assert_good(tandem("check", self.pte))
+        x = [1, -2, 0.25]
+        self.assert_computes(x, [(v + 0.5) * 3 for v in x], "--method", "forward")
+        self.assert_good(tandem("run", self.pte, "--method", "read_total", "--expect", self.floats("y.npy", [0])))
+
+        shown = text.split("$ tandem pack model.json -o model.pte\n")[1].split("\n")[0]
+        (self.folder / "model.json").write_text(manifest.replace('["shifted", 3.0', '["shiftet", 3.0'))
+        done = subprocess.run([Path(COMMAND).resolve(), "pack", "model.json", "-o", "model.pte"], cwd=self.folder,
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.stderr, shown + "\n")
+
+
+class PackErrorTest(PackCase):
+    def test_errors_have_line_column_and_key(self):
+        path = self.write({**self.SCALED, "outputs": ["z"]})
+        line = 1 + [text.strip() for text in path.read_text().split("\n")].index('"z"')
+        done = tandem("pack", path, "-o", self.pte)
+        self.assert_error(done, f"{path}:{line}:5: no value 'z'", "field methods[0].outputs[0]")
+        error = self.json_of(tandem("pack", path, "-o", self.pte, "--json"), code=2)["error"]
+        self.assertEqual(error["code"], "InvalidArgument")
+        self.assertEqual(error["site"]["file"], str(path))
+        self.assertEqual(error["site"]["field"], "methods[0].outputs[0]")
+
+    def test_nothing_is_written_or_replaced(self):
+        self.pte.write_text("old")
+        before = sorted(self.folder.iterdir()) + [self.folder / "model.json"]
+        self.assert_error(tandem("pack", self.write({**self.SCALED, "inputs": ["z"]}), "-o", self.pte), "no value 'z'")
+        self.assertEqual(self.pte.read_text(), "old")
+        self.assertEqual(sorted(self.folder.iterdir()), sorted(before))
+
+    def test_missing_files(self):
+        self.assert_error(tandem("pack", self.folder / "no.json", "-o", self.pte), "NotFound", self.folder / "no.json")
+        method = {**self.SCALED, "delegates": {"scale": {"backend": "AotiHostBackend", "library": "no.so"}}}
+        self.assert_error(tandem("pack", self.write(method), "-o", self.pte), "NotFound", "model.json:",
+                          self.folder / "no.so", "field methods[0].delegates.scale.library")
+        self.assert_error(tandem("pack", self.write(self.SCALED), "-o", self.folder / "no" / "model.pte"), "NotFound",
+                          self.folder / "no" / "model.pte")
+
+    def test_files_that_do_not_fit(self):
+        self.floats("weight.npy", [1, 2, 3])
+        self.assert_error(tandem("pack", self.write(self.COUNTER), "-o", self.pte), "'weight.npy' is another array",
+                          "expected float32 4; found float32 3", "weights.layer.weight.constant.file")
+
+    def test_data_file_that_nothing_needs(self):
+        self.assert_error(tandem("pack", self.write(self.SCALED), "-o", self.pte, "--ptd", self.folder / "x.ptd"),
+                          "--ptd, but no data of the manifest is external")
+
+    def test_one_name_for_both_files(self):
+        self.floats("weight.npy", [1, 2, 3, 4])
+        ptd = self.folder / "model.ptd"
+        self.assert_error(tandem("pack", self.write(self.COUNTER), "-o", ptd), "one name", ptd)
+
+    def test_what_an_operator_refuses(self):
+        method = {**self.SCALED, "values": {**self.SCALED["values"], "one": tensor([1], dtype="uint16", constant=[1])}}
+        self.assert_error(tandem("pack", self.write(method), "-o", self.pte), "model.json:",
+                          "field methods[0].steps[0].args[1]")
 
 
 class RunTest(CommandTest):
