@@ -70,6 +70,18 @@ Result<std::vector<ManifestArg>> read_interface(const ManifestNode& method, std:
   return args;
 }
 
+Status check_inputs(const std::vector<ManifestArg>& inputs, const ValueReader& values) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (values.is_constant(inputs[i]))
+      return inputs[i].spot.error(ErrorCode::InvalidArgument, "an input is a constant");
+    for (std::size_t k = 0; k < i; ++k) {
+      if (inputs[k].value != inputs[i].value) continue;
+      return inputs[i].spot.error(ErrorCode::InvalidArgument, "a value is two inputs");
+    }
+  }
+  return {};
+}
+
 Result<ManifestMethod> read_method(const ManifestNode& node, const std::vector<ManifestData>& data,
                                    const Names& data_names) {
   static constexpr std::string_view kKeys[] = {"name", "values", "delegates", "inputs", "outputs", "steps"};
@@ -89,6 +101,7 @@ Result<ManifestMethod> read_method(const ManifestNode& node, const std::vector<M
     }
   }
   TANDEM_TRY(method.inputs, read_interface(node, "inputs", values));
+  TANDEM_CHECK_OK(check_inputs(method.inputs, values));
   TANDEM_TRY(method.outputs, read_interface(node, "outputs", values));
   if (const auto steps = node.find("steps")) {
     StepReader reader{values, delegate_names};
@@ -121,6 +134,14 @@ Result<ManifestData> read_data(const ManifestNode& node) {
   return data;
 }
 
+bool are_same(const ManifestContents& a, const ManifestContents& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* file = std::get_if<FileReference>(&a)) return file->name == std::get<FileReference>(b).name;
+  if (const auto* data = std::get_if<std::size_t>(&a)) return *data == std::get<std::size_t>(b);
+  if (const auto* bytes = std::get_if<std::vector<std::byte>>(&a)) return *bytes == std::get<std::vector<std::byte>>(b);
+  return true;
+}
+
 /// Tensors that methods share are one: the same in each of them.
 Status check_shared(const Manifest& manifest) {
   std::map<std::string_view, const ManifestValue*> known;
@@ -136,6 +157,11 @@ Status check_shared(const Manifest& manifest) {
       if (!tensor->shared) continue;
       const auto [at, added] = known.emplace(tensor->name, &value);
       const auto& first = std::get<ManifestTensor>(at->second->content);
+      if (!are_same(first.contents, tensor->contents)) {
+        return value.spot.error(ErrorCode::InvalidArgument,
+                                fmt::format("the shared tensor '{}' has other initial contents than {}",
+                                            printable(tensor->name), at->second->spot.key));
+      }
       if (first.array.bytes == tensor->array.bytes && first.array.dtype == tensor->array.dtype) continue;
       return value.spot
           .error(ErrorCode::InvalidArgument,

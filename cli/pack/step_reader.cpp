@@ -13,16 +13,26 @@
 namespace tandem::cli {
 namespace {
 
+bool is_written(char access) {
+  switch (static_cast<runtime::OpAccess>(access)) {
+    case runtime::OpAccess::Write:
+    case runtime::OpAccess::Update:
+    case runtime::OpAccess::Partial:
+    case runtime::OpAccess::Alias:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Where an operator has one output, its result is that output again; a manifest need not say so.
 std::optional<std::size_t> repeated_output(const runtime::Operator& op) {
   std::optional<std::size_t> output;
   if (!op.accesses.ends_with(static_cast<char>(runtime::OpAccess::Return))) return output;
   for (std::size_t i = 0; i < op.accesses.size(); ++i) {
-    const auto access = static_cast<runtime::OpAccess>(op.accesses[i]);
-    const bool written = access == runtime::OpAccess::Write || access == runtime::OpAccess::Update ||
-                         access == runtime::OpAccess::Partial || access == runtime::OpAccess::Alias;
-    if (written && output) return std::nullopt;
-    if (written) output = i;
+    if (!is_written(op.accesses[i])) continue;
+    if (output) return std::nullopt;
+    output = i;
   }
   return output;
 }
@@ -89,10 +99,17 @@ Status StepReader::read_op(const ManifestNode& node, ManifestStep& step) {
   }
   TANDEM_CHECK_OK(read_args(node, step));
   append_result(*op, step);
-  if (step.args.size() == op->accesses.size()) return {};
-  TANDEM_TRY(const ManifestNode args, node.require("args"));
-  return args.error("wrong argument count")
-      .with_expected(fmt::format("{} for {}", counts_text(*op), step.op), fmt::to_string(step.args.size()));
+  if (step.args.size() != op->accesses.size()) {
+    TANDEM_TRY(const ManifestNode args, node.require("args"));
+    return args.error("wrong argument count")
+        .with_expected(fmt::format("{} for {}", counts_text(*op), step.op), fmt::to_string(step.args.size()));
+  }
+  for (std::size_t i = 0; i < step.args.size(); ++i) {
+    if (is_written(op->accesses[i]) && values_.is_constant(step.args[i])) {
+      return step.args[i].spot.error(ErrorCode::InvalidArgument, "the operator writes to a constant");
+    }
+  }
+  return {};
 }
 
 Status StepReader::read_call(const ManifestNode& node, ManifestStep& step) {

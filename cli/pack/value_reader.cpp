@@ -75,6 +75,11 @@ bool ValueReader::is_list(const ManifestArg& arg) const {
          is<ManifestTensorList>(arg);
 }
 
+bool ValueReader::is_constant(const ManifestArg& arg) const {
+  const auto* tensor = std::get_if<ManifestTensor>(&values_[arg.value].content);
+  return tensor != nullptr && tensor->role == ManifestTensor::Role::Constant;
+}
+
 bool ValueReader::is_condition(const ManifestArg& arg) const {
   const auto* tensor = std::get_if<ManifestTensor>(&values_[arg.value].content);
   return is<bool>(arg) || (tensor != nullptr && tensor->array.dtype == ScalarType::Bool);

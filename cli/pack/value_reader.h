@@ -32,6 +32,7 @@ class ValueReader {
     return std::holds_alternative<T>(values_[arg.value].content);
   }
   [[nodiscard]] bool is_list(const ManifestArg& arg) const;
+  [[nodiscard]] bool is_constant(const ManifestArg& arg) const;
   /// A truth value, or a tensor of them.
   [[nodiscard]] bool is_condition(const ManifestArg& arg) const;
   [[nodiscard]] std::vector<ManifestValue> take() { return std::move(values_); }

@@ -368,6 +368,20 @@ std::vector<BadManifest> bad_manifests() {
        "\"mutable\": true, \"shared\": true}}},\n{\"name\": \"g\", \"values\": {\"a\": {\"dtype\": \"bool\", "
        "\"sizes\": [3], \"mutable\": true, \"shared\": true}}}]}",
        "2:31", "methods[1].values.a", "differs from methods[0].values.a; expected bool 2; found bool 3"},
+      {"SharedOnesStartDifferently",
+       "{\"tandem_pack\": 1, \"methods\": [{\"name\": \"f\", \"values\": {\"a\": {\"dtype\": \"bool\", \"sizes\": [], "
+       "\"mutable\": true, \"shared\": true}}},\n{\"name\": \"g\", \"values\": {\"a\": {\"dtype\": \"bool\", "
+       "\"sizes\": [], \"mutable\": true, \"shared\": true, \"initial\": true}}}]}",
+       "2:31", "methods[1].values.a", "other initial contents than methods[0].values.a"},
+      {"InputTwice", lined("\"inputs\": [\"n\", \"n\"], \"values\": {\"n\": 1}"), "3:17", "methods[0].inputs[1]",
+       "two inputs"},
+      {"InputIsAConstant",
+       lined("\"inputs\": [\"c\"], \"values\": {\"c\": {\"dtype\": \"bool\", \"sizes\": [], \"constant\": true}}"),
+       "3:12", "methods[0].inputs[0]", "an input is a constant"},
+      {"OutputIsAConstantThatIsWritten",
+       lined("\"steps\": [{\"op\": \"aten::clone.out\", \"args\": [\"c\", null, \"c\"]}], \"values\": {\"c\": "
+             "{\"dtype\": \"bool\", \"sizes\": [], \"constant\": true}}"),
+       "3:57", "methods[0].steps[0].args[2]", "writes to a constant"},
       {"StateNotNamedAsItsData",
        "{\"tandem_pack\": 1, \"data\": {\"k\": {\"file\": \"f\", \"external\": true}}, \"methods\": [{\"name\": "
        "\"f\",\n\"values\": {\"v\": {\"dtype\": \"bool\", \"sizes\": [], \"mutable\": true, \"name\": \"n\", "
