@@ -34,16 +34,18 @@ Status read_names(const ManifestNode& delegate, std::string_view key, std::vecto
   return {};
 }
 
-Result<tensorrt::BlobAlias> read_alias(const ManifestNode& node) {
+Result<tensorrt::BlobContents::Alias> read_alias(const ManifestNode& node) {
   static constexpr std::string_view kKeys[] = {"output", "input", "kind"};
   TANDEM_CHECK_OK(node.check_keys(kKeys));
-  tensorrt::BlobAlias alias{.kind = "kv_cache_update"};
+  tensorrt::BlobContents::Alias alias;
   TANDEM_TRY(const ManifestNode output, node.require("output"));
   TANDEM_TRY(alias.output, output.text());
   TANDEM_TRY(const ManifestNode input, node.require("input"));
   TANDEM_TRY(alias.input, input.text());
   if (const auto kind = node.find("kind")) {
-    TANDEM_TRY(alias.kind, kind->text());
+    TANDEM_TRY(const std::string name, kind->text());
+    if (name != "kv_cache_update" && name != "user") return kind->unexpected("\"kv_cache_update\" or \"user\"");
+    if (name == "user") alias.kind = tensorrt::BlobContents::Alias::Kind::User;
   }
   return alias;
 }
@@ -58,13 +60,13 @@ Result<std::shared_ptr<const DelegateSource>> read(const ManifestNode& delegate,
   if (const auto aliases = delegate.find("aliased_io")) {
     TANDEM_TRY(const std::vector<ManifestNode> items, aliases->list());
     for (const ManifestNode& item : items) {
-      TANDEM_TRY(tensorrt::BlobAlias alias, read_alias(item));
-      source->contents.aliased_io.push_back(std::move(alias));
+      TANDEM_TRY(tensorrt::BlobContents::Alias alias, read_alias(item));
+      source->contents.aliases.push_back(std::move(alias));
     }
   }
   if (const auto node = delegate.find("device_id")) {
     TANDEM_TRY(const std::int64_t id, node->integer(0, 127));
-    source->contents.device_id = static_cast<std::int32_t>(id);
+    source->contents.device_id = static_cast<int>(id);
   }
   if (const auto node = delegate.find("hardware_compatible")) {
     TANDEM_TRY(source->contents.hardware_compatible, node->truth());

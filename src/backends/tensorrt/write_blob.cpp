@@ -45,12 +45,9 @@ Status check_aliases(const BlobContents& contents) {
   const bool inferred = contents.inputs.empty() && contents.outputs.empty();  // then the names are the engine's
   std::set<std::string_view> inputs;
   std::set<std::string_view> outputs;
-  for (std::size_t i = 0; i < contents.aliased_io.size(); ++i) {
-    const BlobAlias& alias = contents.aliased_io[i];
+  for (std::size_t i = 0; i < contents.aliases.size(); ++i) {
+    const BlobContents::Alias& alias = contents.aliases[i];
     const std::string field = fmt::format("aliased_io[{}]", i);
-    if (alias.kind != "kv_cache_update" && alias.kind != "user") {
-      return not_written("unknown kind", field + ".kind").with_expected("kv_cache_update or user", alias.kind);
-    }
     if (alias.input.empty() || (!inferred && !has(contents.inputs, alias.input))) {
       return not_written(fmt::format("no input '{}'", alias.input), field + ".input");
     }
@@ -67,6 +64,10 @@ Status check_aliases(const BlobContents& contents) {
   return {};
 }
 
+std::string_view name_of(BlobContents::Alias::Kind kind) {
+  return kind == BlobContents::Alias::Kind::User ? "user" : "kv_cache_update";
+}
+
 Json binding(const std::string& name, bool is_input) {
   return {{"name", name}, {"dtype", ""}, {"shape", Json::array()}, {"is_input", is_input}};
 }
@@ -76,15 +77,15 @@ Result<std::string> metadata_of(const BlobContents& contents) {
   for (const std::string& name : contents.inputs) bindings.push_back(binding(name, true));
   for (const std::string& name : contents.outputs) bindings.push_back(binding(name, false));
   Json aliases = Json::array();
-  for (const BlobAlias& alias : contents.aliased_io) {
-    aliases.push_back({{"output", alias.output}, {"input", alias.input}, {"kind", alias.kind}});
+  for (const BlobContents::Alias& alias : contents.aliases) {
+    aliases.push_back({{"output", alias.output}, {"input", alias.input}, {"kind", name_of(alias.kind)}});
   }
   const Json metadata{{"io_bindings", std::move(bindings)},
                       {"aliased_io", std::move(aliases)},
                       {"hardware_compatible", contents.hardware_compatible},
                       {"device_id", contents.device_id},
-                      {"serialized_metadata", contents.serialized_metadata},
-                      {"target_platform", contents.target_platform}};
+                      {"serialized_metadata", ""},  // for tools
+                      {"target_platform", ""}};
   try {
     return metadata.dump();
   } catch (const Json::type_error& error) {  // the only one that dump() has: no UTF-8
@@ -112,7 +113,7 @@ Result<std::vector<std::byte>> write_blob(const BlobContents& contents) {
 
   std::vector<std::byte> bytes(engine_offset);
   bytes.reserve(engine_offset + contents.engine.size());
-  std::memcpy(bytes.data(), contents.aliased_io.empty() ? "TR01" : "TR02", 4);
+  std::memcpy(bytes.data(), contents.aliases.empty() ? "TR01" : "TR02", 4);
   put(bytes, 4, static_cast<std::uint32_t>(kHeaderBytes));
   put(bytes, 8, static_cast<std::uint32_t>(metadata.size()));
   put(bytes, 12, static_cast<std::uint32_t>(engine_offset));

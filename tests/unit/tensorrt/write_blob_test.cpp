@@ -52,7 +52,7 @@ TEST(TensorRtBlob, HasHeaderMetadataAndEngine) {
 
 TEST(TensorRtBlob, AliasesNeedTheSecondVersion) {
   BlobContents aliased = contents();
-  aliased.aliased_io = {{"cache_out", "cache_in", "kv_cache_update"}};
+  aliased.aliases = {{"cache_out", "cache_in"}};
   const auto blob = write_blob(aliased);
   ASSERT_TRUE(blob.ok()) << blob.error().to_string();
   EXPECT_EQ(text_at(*blob, 0, 4), "TR02");
@@ -79,7 +79,7 @@ class TensorRtBlobFault : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(TensorRtBlobFault, IsNamed) {
   BlobContents bad = contents();
-  bad.aliased_io = {{"cache_out", "cache_in", "user"}};
+  bad.aliases = {{"cache_out", "cache_in", BlobContents::Alias::Kind::User}};
   GetParam().spoil(bad);
   const auto blob = write_blob(bad);
   ASSERT_FALSE(blob.ok());
@@ -89,25 +89,24 @@ TEST_P(TensorRtBlobFault, IsNamed) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, TensorRtBlobFault,
-    ::testing::Values(
-        Refused{"NoEngine", [](BlobContents& c) { c.engine = {}; }, "engine"},
-        Refused{"EmptyName", [](BlobContents& c) { c.inputs[1] = ""; }, "inputs[1]"},
-        Refused{"NameTwice", [](BlobContents& c) { c.outputs[0] = "x"; }, "outputs[0]"},
-        Refused{"NoUtf8", [](BlobContents& c) { c.outputs[0] = "\xff"; }, "metadata"},
-        Refused{"NegativeDevice", [](BlobContents& c) { c.device_id = -1; }, "device_id"},
-        Refused{"UnknownKind", [](BlobContents& c) { c.aliased_io[0].kind = "x"; }, "aliased_io[0].kind"},
-        Refused{"NoSuchInput", [](BlobContents& c) { c.aliased_io[0].input = "y"; }, "aliased_io[0].input"},
-        Refused{"NoSuchOutput", [](BlobContents& c) { c.aliased_io[0].output = "x"; }, "aliased_io[0].output"},
-        Refused{"InputTwice",
-                [](BlobContents& c) {
-                  c.aliased_io.push_back({"y", "cache_in", "user"});
-                },
-                "aliased_io[1].input"},
-        Refused{"OutputTwice",
-                [](BlobContents& c) {
-                  c.aliased_io.push_back({"cache_out", "x", "user"});
-                },
-                "aliased_io[1].output"}),
+    ::testing::Values(Refused{"NoEngine", [](BlobContents& c) { c.engine = {}; }, "engine"},
+                      Refused{"EmptyName", [](BlobContents& c) { c.inputs[1] = ""; }, "inputs[1]"},
+                      Refused{"NameTwice", [](BlobContents& c) { c.outputs[0] = "x"; }, "outputs[0]"},
+                      Refused{"NoUtf8", [](BlobContents& c) { c.outputs[0] = "\xff"; }, "metadata"},
+                      Refused{"NegativeDevice", [](BlobContents& c) { c.device_id = -1; }, "device_id"},
+                      Refused{"NoSuchInput", [](BlobContents& c) { c.aliases[0].input = "y"; }, "aliased_io[0].input"},
+                      Refused{"NoSuchOutput", [](BlobContents& c) { c.aliases[0].output = "x"; },
+                              "aliased_io[0].output"},
+                      Refused{"InputTwice",
+                              [](BlobContents& c) {
+                                c.aliases.push_back({"y", "cache_in"});
+                              },
+                              "aliased_io[1].input"},
+                      Refused{"OutputTwice",
+                              [](BlobContents& c) {
+                                c.aliases.push_back({"cache_out", "x"});
+                              },
+                              "aliased_io[1].output"}),
     [](const auto& parameter) { return std::string{parameter.param.name}; });
 
 }  // namespace

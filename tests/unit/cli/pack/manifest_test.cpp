@@ -346,6 +346,10 @@ std::vector<BadManifest> bad_manifests() {
       {"AliasWithoutInput",
        delegate("{\"backend\": \"TensorRTBackend\", \"engine\": \"e\", \"aliased_io\": [{\"output\": \"y\"}]}"), "3:81",
        d + ".aliased_io[0]", "the key 'input' is missing"},
+      {"AliasOfAnUnknownKind",
+       delegate("{\"backend\": \"TensorRTBackend\", \"engine\": \"e\", \"aliased_io\": [{\"output\": \"y\", \"input\": "
+                "\"x\", \"kind\": \"z\"}]}"),
+       "3:119", d + ".aliased_io[0].kind", "\"kv_cache_update\" or \"user\"; found \"z\""},
       {"NegativeDevice", delegate("{\"backend\": \"TensorRTBackend\", \"engine\": \"e\", \"device_id\": -1}"), "3:79",
        d + ".device_id", "found -1"},
       {"CompileSpecIsANumber", delegate("{\"backend\": \"M\", \"compile_specs\": {\"k\": 1}}"), "3:60",
