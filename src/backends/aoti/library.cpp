@@ -1,17 +1,13 @@
 #include "backends/aoti/library.h"
 
 #include "backends/aoti/elf_image.h"
-#include "backends/aoti/loadable_file.h"
 #include "backends/aoti/thread_exit.h"
-#include "base/log.h"
 #include "base/sha256.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -110,45 +106,14 @@ void pin_openmp(const ElfImage& image) {
   }
 }
 
-/// A copy of what was loaded, for debuggers: `add-symbol-file COPY -o ADDRESS`.
-void keep_copy(const ElfImage& image, std::string_view key, std::uintptr_t address) {
-  const char* directory = std::getenv("TANDEM_KEEP_LIBS");
-  if (directory == nullptr || *directory == '\0') return;
-  std::string name{key.substr(0, 200)};
-  std::ranges::replace(name, '/', '_');  // keys come from the program; none may lead out of the directory
-  const std::string path = std::string{directory} + "/" + name + ".so";
-  std::ofstream file{path, std::ios::binary | std::ios::trunc};
-  file.write(reinterpret_cast<const char*>(image.bytes().data()), static_cast<std::streamsize>(image.bytes().size()));
-  if (!file.flush()) {
-    base::log(LogLevel::Warning, "library can't be kept at " + path);
-  } else {
-    base::log(LogLevel::Info, "library at address " + std::to_string(address) + " is kept at " + path);
-  }
-}
-
-Result<LoadableFile> make_file(std::span<const std::byte> bytes, LoadVia via) {
-  if (via == LoadVia::Automatic) {
-    if (auto file = LoadableFile::in_memory(bytes); file.ok()) return file;
-  }
-  return LoadableFile::in_directory(bytes);
-}
-
 /// Precondition: loader_mutex() is held.
 Result<void*> load(const ElfImage& image, LoadVia via) {
-  std::string message;
-  // A system may allow to make memory files but not to run them; then a file is worth a try.
-  for (const LoadVia way : {via, LoadVia::PrivateFile}) {
-    TANDEM_TRY(const LoadableFile file, make_file(image.loaded_bytes(), way));
-    if (void* handle = dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL); handle != nullptr) return handle;
-    if (const char* text = dlerror(); text != nullptr) message = text;
-    if (message.find("cannot open shared object file") == std::string::npos &&
-        message.find("failed to map segment") == std::string::npos) {
-      break;
-    }
-  }
-  std::string what = "the dynamic loader refuses the library";
-  if (const auto names = unresolved_imports(image); !names.empty()) what += "; not found: " + joined(names);
-  return Error{ErrorCode::IncompatibleDelegate, std::move(what)}.with_native(Origin::DynamicLoader, 0, message);
+  auto opened = base::open_library(image.loaded_bytes(), via);
+  if (opened.ok() || opened.error().code() != ErrorCode::IncompatibleDelegate) return opened;
+  const auto names = unresolved_imports(image);
+  if (names.empty()) return opened;
+  return Error{ErrorCode::IncompatibleDelegate, opened.error().message() + "; not found: " + joined(names)}.with_native(
+      Origin::DynamicLoader, 0, opened.error().native().text);
 }
 
 bool has_avx512() noexcept { return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0; }
@@ -199,7 +164,7 @@ Result<std::unique_ptr<Library>> Library::open(std::span<const std::byte> bytes,
   auto symbols = find_symbols(library->handle_);
   if (!symbols.ok()) return std::move(symbols).error().with_site(site());
   library->symbols_ = *symbols;
-  keep_copy(*image, key, library->first_);
+  base::keep_library(image->bytes(), key, library->first_);
   return library;
 }
 
@@ -213,10 +178,7 @@ Library::~Library() {
       reinterpret_cast<void (*)()>(freeres)();
     }
   }
-  if (dlclose(handle_) != 0) {
-    const char* text = dlerror();
-    base::log(LogLevel::Warning, std::string{"library does not close: "} + (text != nullptr ? text : "?"));
-  }
+  base::close_library(handle_);
   drop_thread_exits(first_, end_);  // static destructors may have touched thread-local objects again
 }
 

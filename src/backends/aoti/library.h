@@ -2,6 +2,7 @@
 
 #include "backends/aoti/abi.h"
 #include "backends/aoti/shim_table.h"
+#include "base/loadable_library.h"
 
 #include <tandem/result.h>
 
@@ -13,11 +14,7 @@
 
 namespace tandem::aoti {
 
-/// How bytes become something that the dynamic loader opens.
-enum class LoadVia : std::uint8_t {
-  Automatic,    ///< Memory, else a file.
-  PrivateFile,  ///< A file under $TMPDIR that is unlinked once it is open.
-};
+using base::LoadVia;
 
 /// An AOTInductor library in this process.
 ///

@@ -1,7 +1,6 @@
 #include "backends/aoti/library.h"
 
 #include "backends/aoti/container.h"
-#include "backends/aoti/loadable_file.h"
 #include "library_files.h"
 #include "support/fixture_folder.h"
 
@@ -14,7 +13,6 @@
 #include <cstring>
 #include <filesystem>
 #include <latch>
-#include <set>
 #include <thread>
 
 namespace tandem::aoti {
@@ -124,16 +122,6 @@ TEST(Library, ReusedDescriptorNumberOpensTheNewBytes) {
   const auto container = Container::create(std::shared_ptr<const Library>{std::move(*second)}, *host_device());
   ASSERT_TRUE(container.ok());
   EXPECT_EQ((*container)->output_count(), 6U);
-}
-
-TEST(LoadableFile, NoPathIsEverSpelledTwice) {
-  std::set<std::string> paths;
-  for (int i = 0; i < 300; ++i) {
-    const auto file = LoadableFile::in_memory({});
-    ASSERT_TRUE(file.ok());
-    EXPECT_TRUE(paths.insert(file->path()).second) << file->path();
-    EXPECT_EQ(access(file->path().c_str(), R_OK), 0) << file->path();
-  }
 }
 
 TEST(Library, PrivateFileIsGoneOnceItIsOpen) {

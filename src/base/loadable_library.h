@@ -3,11 +3,19 @@
 #include <tandem/result.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
-namespace tandem::aoti {
+namespace tandem::base {
+
+/// How bytes become something that the dynamic loader opens.
+enum class LoadVia : std::uint8_t {
+  Automatic,    ///< Memory, else a file.
+  PrivateFile,  ///< A file under $TMPDIR that is unlinked once it is open.
+};
 
 /// Bytes under a path that the dynamic loader can open, for as long as this object lives.
 ///
@@ -40,4 +48,22 @@ class LoadableFile {
   bool unlink_;
 };
 
-}  // namespace tandem::aoti
+/// Opens a library of these bytes, with all its functions bound and nothing of it visible to others. What dlclose()
+/// takes; its constructors have run.
+///
+/// Errors: IncompatibleDelegate, the dynamic loader refuses it (its text is kept); AccessFailed, neither memory nor a
+///   file can be had for it.
+[[nodiscard]] Result<void*> open_library(std::span<const std::byte> bytes, LoadVia via = LoadVia::Automatic);
+
+/// The same for a file.
+/// Errors: IncompatibleDelegate, as above.
+[[nodiscard]] Result<void*> open_library(const std::string& path);
+
+/// Closes it; a refusal goes to the log.
+void close_library(void* handle) noexcept;
+
+/// If the environment names a directory with TANDEM_KEEP_LIBS: a copy there for debuggers (`add-symbol-file COPY -o
+/// ADDRESS`). `key` names the library, `address` is where it starts. Failures go to the log.
+void keep_library(std::span<const std::byte> bytes, std::string_view key, std::uintptr_t address);
+
+}  // namespace tandem::base
