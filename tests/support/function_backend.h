@@ -26,6 +26,8 @@ class FunctionBackend final : public Backend {
                                                           const LoadContext& /*context*/) const override {
     return std::unique_ptr<Delegate>{new FunctionDelegate{shared_}};
   }
+  /// What bind() asks for from now on.
+  void want_scratch(std::size_t bytes) { shared_->scratch_bytes = bytes; }
   [[nodiscard]] int binds() const { return shared_->binds; }
 
  private:
@@ -33,6 +35,7 @@ class FunctionBackend final : public Backend {
     std::size_t outputs = 1;
     Function function;
     std::vector<AccessMode> accesses;
+    std::size_t scratch_bytes = 0;
     std::atomic<int> binds{0};
   };
 
@@ -41,7 +44,9 @@ class FunctionBackend final : public Backend {
     explicit FunctionContext(std::shared_ptr<Shared> shared) : shared_{std::move(shared)} {}
     [[nodiscard]] Result<BoundLayout> bind(std::span<const Argument* const> /*arguments*/) override {
       ++shared_->binds;
-      return BoundLayout{};
+      BoundLayout layout;
+      layout.scratch_bytes = shared_->scratch_bytes;
+      return layout;
     }
     [[nodiscard]] Status enqueue(EnqueueArgs& args) override { return shared_->function(args); }
 

@@ -131,9 +131,9 @@ Result<std::byte*> Instance::input_staging(std::size_t index, std::size_t bytes)
 }
 
 Result<std::span<std::byte>> Instance::scratch(std::uint32_t stream, std::size_t bytes) {
-  device::Buffer& scratch = scratch_[stream];
+  device::Buffer& scratch = stream == kNone ? scratch_.back() : scratch_[stream];
   if (scratch.data() == nullptr || scratch.size() < bytes) {
-    TANDEM_TRY(scratch, device_.allocate(bytes));
+    TANDEM_TRY(scratch, allocate(/*on_device=*/stream != kNone, bytes));
   }
   return scratch.bytes();
 }

@@ -53,12 +53,13 @@ class Instance {
   /// still read it, or the input is large: a stream's own staging is better then. Made when it is first needed.
   /// Errors: OutOfMemory.
   [[nodiscard]] Result<std::byte*> input_staging(std::size_t index, std::size_t bytes);
-  /// The scratch that all delegates on one stream of the schedule share, at least `bytes` long. Errors: OutOfMemory.
+  /// The scratch that all delegates on one stream of the schedule share, at least `bytes` long. `stream` kNone: of
+  /// those that the host runs beside a device, in its memory. Errors: OutOfMemory.
   [[nodiscard]] Result<std::span<std::byte>> scratch(std::uint32_t stream, std::size_t bytes);
 
  private:
   Instance(const Schedule& schedule, device::Device& device)
-      : schedule_{schedule}, device_{device}, scratch_(schedule.streams.streams) {}
+      : schedule_{schedule}, device_{device}, scratch_(schedule.streams.streams + 1) {}
   void copy_values();
   Status allocate();
   [[nodiscard]] bool on_device(DeviceId device) const noexcept;
@@ -81,7 +82,7 @@ class Instance {
   std::vector<Argument*> args_{};  ///< Schedule::args as addresses.
   DelegateCalls calls_{};
   std::vector<BoundDelegate*> call_of_step_{};  ///< Null: no delegate, or one whose context belongs to the state.
-  std::vector<device::Buffer> scratch_;         ///< By stream of the schedule.
+  std::vector<device::Buffer> scratch_;         ///< By stream of the schedule; the last one for the host.
 };
 
 }  // namespace tandem::runtime

@@ -1,5 +1,6 @@
 // Methods on a device: where values live, what is copied, what the host waits for. The device is simulated.
 #include "runtime/order/order_check.h"
+#include "support/function_backend.h"
 #include "support/simulated_gpu.h"
 #include "support/test_method.h"
 
@@ -163,6 +164,25 @@ TEST_F(DeviceRunTest, TheHostWaitsOnlyBeforeItsOwnSteps) {
   ASSERT_TRUE(execution.ok());
   EXPECT_EQ(result(execution->get()), all_of(7));
   runner.join();
+}
+
+TEST_F(DeviceRunTest, DelegatesOfTheHostGetScratchOfTheHost) {
+  const auto x = b.tensor({kSize});
+  const auto h = b.tensor({kSize}, 0);
+  const auto y = b.tensor({kSize});
+  std::span<std::byte> seen;
+  const auto backend = std::make_shared<testing::FunctionBackend>(1, [&seen](EnqueueArgs& args) {
+    seen = args.scratch;
+    return testing::add_number(10)(args);
+  });
+  backend->want_scratch(64);
+  ASSERT_TRUE(b.backends.register_backend("OnHost", backend).ok());
+  b.inputs({x}).outputs({y}).delegate("Plus1", {x, h}).delegate("OnHost", {h, y});
+  const auto method = load();
+  EXPECT_EQ(result(method->execute({all(1)})), all_of(12));
+  ASSERT_EQ(seen.size(), 64U);
+  EXPECT_FALSE(gpu.owns(seen.data(), seen.size()));
+  std::ranges::fill(seen, std::byte{1});
 }
 
 TEST_F(DeviceRunTest, DelegatesOfTheDeviceAreRefusedOnTheHost) {
