@@ -25,6 +25,8 @@ class Stream {
  public:
   /// A piece of host work, `function(data, index)`. True asks to be called again: there is more.
   using Work = bool (*)(void* data, std::uint32_t index) noexcept;
+  /// Code that enqueues by itself, `function(data, handle)`: the driver's handle of the stream, null on the host.
+  using Launch = Status (*)(void* data, void* handle);
 
   Stream() = default;
   Stream(const Stream&) = delete;
@@ -52,6 +54,9 @@ class Stream {
   /// Runs `work` after everything before it. `data` stays valid until the stream has passed.
   /// Errors: NotSupported, the stream runs no host work.
   [[nodiscard]] virtual Status submit(Work work, void* data, std::uint32_t index) = 0;
+  /// Calls `enqueue` once, on the calling thread, with the stream's device current.
+  /// Errors: DeviceFault; InvalidState, a forked child; what `enqueue` returns.
+  [[nodiscard]] virtual Status launch_native(Launch enqueue, void* data) { return enqueue(data, nullptr); }
   /// Moves bytes in stream order; both ranges stay valid until the stream has passed. Where one is pageable host memory
   /// and the stream a GPU's, it may block: see upload() and download().
   [[nodiscard]] virtual Status copy(void* to, const void* from, std::size_t bytes) = 0;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 namespace tandem::device::gpu {
@@ -72,6 +73,14 @@ class GpuStream final : public Stream {
   [[nodiscard]] Status submit(Work /*work*/, void* /*data*/, std::uint32_t /*index*/) override {
     return Error{ErrorCode::NotSupported, "a stream of a GPU runs no host work"}.with_device(to_string(context_.id()));
   }
+  [[nodiscard]] Status launch_native(Launch enqueue, void* data) override {
+    Status launched;
+    TANDEM_CHECK_OK(context_.run("a launch cannot be made", [&] {
+      launched = enqueue(data, opaque_handle());
+      return Api::kOk;
+    }));
+    return launched;
+  }
   [[nodiscard]] Status copy(void* to, const void* from, std::size_t bytes) override {
     TANDEM_CHECK_OK(may_enqueue());
     if (bytes == 0) return {};
@@ -131,6 +140,13 @@ class GpuStream final : public Stream {
     TANDEM_TRY(const CaptureStatus status, capture_status());
     if (status == CaptureStatus::None) return {};
     return Error{ErrorCode::InvalidState, what}.with_device(to_string(context_.id()));
+  }
+  void* opaque_handle() const noexcept {
+    if constexpr (std::is_pointer_v<Handle>) {
+      return handle_;
+    } else {
+      return reinterpret_cast<void*>(std::uintptr_t{handle_});
+    }
   }
   static std::uint64_t number_of(Context<Api>& context, Handle handle) noexcept {
     if constexpr (HasStreamIds<Api>) {

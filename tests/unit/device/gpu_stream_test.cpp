@@ -60,6 +60,34 @@ TEST_F(GpuStreamTest, RunsNoHostWork) {
   EXPECT_EQ(stream->submit(work, nullptr, 0).error().code(), ErrorCode::NotSupported);
 }
 
+TEST_F(GpuStreamTest, CodeOfOthersLaunchesOnItsHandleWithItsDeviceCurrent) {
+  struct Seen {
+    void* handle = nullptr;
+    int device = -1;
+  } seen;
+  const auto launch = [](void* data, void* handle) -> Status {
+    *static_cast<Seen*>(data) = {handle, fake().current};
+    return {};
+  };
+  const auto stream = make_stream();
+  ASSERT_TRUE(stream->launch_native(launch, &seen).ok());
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(seen.handle), stream->handle());
+  EXPECT_EQ(seen.device, 1);
+  EXPECT_EQ(fake().current, 0);
+}
+
+TEST_F(GpuStreamTest, WhatALaunchReturnsComesOut) {
+  const auto launch = [](void* /*data*/, void* /*handle*/) -> Status { return Error{ErrorCode::BackendFailed, "no"}; };
+  EXPECT_EQ(make_stream()->launch_native(launch, nullptr).error().code(), ErrorCode::BackendFailed);
+}
+
+TEST_F(GpuStreamTest, NothingIsLaunchedOnALostDevice) {
+  const auto stream = make_stream();
+  break_device();
+  const auto launch = [](void* /*data*/, void* /*handle*/) -> Status { return Error{ErrorCode::Internal, "launched"}; };
+  EXPECT_EQ(stream->launch_native(launch, nullptr).error().code(), ErrorCode::DeviceFault);
+}
+
 TEST_F(GpuStreamTest, WaitsForEventsOfItsKindWithoutTheHost) {
   GpuDevice<FakeApi> other{0};
   const auto there = *other.make_stream();
