@@ -67,6 +67,7 @@ struct LoadContext {
   std::span<const ArgumentSpec> arguments{};  ///< Inputs, then outputs.
   const NamedData* named_data = nullptr;
   const BackendOptions* options = nullptr;  ///< Of this load; may be null.
+  std::string_view folder{};                ///< Of the program's file, as an absolute path; empty if it has none.
 };
 
 struct DelegateCapabilities {

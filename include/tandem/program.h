@@ -92,6 +92,8 @@ class TANDEM_EXPORT Program {
   [[nodiscard]] Result<MethodMeta> method_meta(std::string_view method) const;
   /// The path it was loaded from.
   [[nodiscard]] const std::string& name() const noexcept;
+  /// The absolute path of the folder that it was loaded from; empty for from_bytes().
+  [[nodiscard]] const std::string& folder() const noexcept;
   [[nodiscard]] const NamedData& named_data() const noexcept;
 
   /// The parsed file, for tools; defined in src/format.

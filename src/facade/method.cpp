@@ -59,7 +59,8 @@ Result<std::shared_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
                                   .device = options.device,
                                   .allow_native_code = options.allow_native_code,
                                   .stream_policy = options.streams,
-                                  .allow_races = options.allow_races};
+                                  .allow_races = options.allow_races,
+                                  .folder = program->folder()};
   const auto in_file = [&program](Error&& error) { return std::move(error).with_site({.file = program->name()}); };
   auto lowered = runtime::lower(input);
   if (!lowered.ok()) return in_file(std::move(lowered).error());

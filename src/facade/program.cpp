@@ -8,6 +8,7 @@
 #include "format/pte/pte.h"
 
 #include <deque>
+#include <system_error>
 #include <utility>
 
 namespace tandem {
@@ -30,6 +31,7 @@ class MappedNamedData final : public NamedData {
 
 struct Program::Impl {
   std::string name;
+  std::string folder;
   std::deque<base::MappedFile> mapped;  // what `file` and `data_files` point into; empty for from_bytes()
   format::Program file;
   std::deque<format::DataFile> data_files;
@@ -65,6 +67,8 @@ Result<std::shared_ptr<const Program>> Program::load(const std::filesystem::path
   auto impl = std::make_unique<Impl>();
   impl->name = file.string();
   TANDEM_TRY(auto mapped, base::MappedFile::open(file));
+  std::error_code unknown;  // of the working folder; relative paths then lead nowhere
+  impl->folder = std::filesystem::absolute(file, unknown).parent_path().string();
   impl->mapped.push_back(std::move(mapped));
   std::vector<format::Bytes> data_bytes;
   std::vector<std::string> data_names;
@@ -102,6 +106,7 @@ Result<MethodMeta> Program::method_meta(std::string_view method) const {
 }
 
 const std::string& Program::name() const noexcept { return impl_->name; }
+const std::string& Program::folder() const noexcept { return impl_->folder; }
 const NamedData& Program::named_data() const noexcept { return impl_->named_data; }
 const format::Program& Program::file() const noexcept { return impl_->file; }
 const format::DataMap& Program::data() const noexcept { return impl_->data; }

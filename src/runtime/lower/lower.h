@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <vector>
+#include <string_view>
 
 namespace tandem::runtime {
 
@@ -26,7 +27,8 @@ struct LowerInput {
   DeviceId device{};
   bool allow_native_code = true;
   StreamPolicy stream_policy = StreamPolicy::PerThread;
-  bool allow_races = false;  ///< Do not refuse what the order check finds.
+  bool allow_races = false;   ///< Do not refuse what the order check finds.
+  std::string_view folder{};  ///< As LoadContext::folder.
 };
 
 /// Turns a method of a verified file into a schedule: resolve, place, plan memory and streams, check.

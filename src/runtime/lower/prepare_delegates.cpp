@@ -51,6 +51,7 @@ Status prepare_one(const LowerInput& input, std::size_t index, std::span<const A
   context.compile_specs = specs;
   context.arguments = arguments;
   context.named_data = &input.named_data;
+  context.folder = input.folder;
   if (input.backend_options != nullptr) context.options = input.backend_options->get_options(delegate.id);
   const std::shared_ptr<Backend> backend = input.backends.find(delegate.id);
   TANDEM_CHECK_OK(backend->available());
