@@ -1,4 +1,5 @@
 #include "backends/aoti/aoti_backend.h"
+#include "backends/custom/custom_backend.h"
 #include "backends/tensorrt/tensorrt_backend.h"
 
 #ifdef TANDEM_HAS_CUDA
@@ -16,6 +17,7 @@ BackendRegistry& BackendRegistry::global() {
     auto* made = new BackendRegistry;  // never destroyed: methods may outlive static objects
     ignore(made->register_backend("AotiHostBackend", aoti::make_aoti_host_backend()), "the registry is empty");
     ignore(made->register_alias("AotiHostBackendB", "AotiHostBackend"), "the id is free");
+    ignore(made->register_backend("CustomBackend", custom::make_custom_backend()), "the id is free");
 #ifdef TANDEM_HAS_CUDA
     ignore(made->register_backend("CudaBackend", aoti::make_cuda_backend()), "the id is free");
 #endif

@@ -61,7 +61,7 @@ RULES = {
                      ("fmt/", "nlohmann/")),
     "tests": Rule(("*",), ("",)),
     "bench": Rule(("*",), ("",)),
-    "examples": Rule((PUBLIC, "examples")),
+    "examples": Rule((PUBLIC, "examples"), ("cuda_runtime.h",)),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -71,7 +71,8 @@ SYSTEM = re.compile(
     r"|(assert|ctype|dlfcn|elf|errno|fcntl|fenv|inttypes|limits|link|math|pthread|signal|stddef|stdint|stdio|stdlib"
     r"|string|time|unistd)\.h"
     r"|(sys|linux)/[a-z_]+\.h)$")
-CPP_STANDARD = re.compile(r"^[a-z_0-9]+$")
+# Of C's, those that every compiler has: for the headers that are C as well.
+CPP_STANDARD = re.compile(r"^([a-z_0-9]+|std(def|int)\.h)$")
 # Split, so that this file passes its own check.
 MACHINE_PATH = re.compile(r"(?<![\w.])/(" + "wor" + r"k|" + "roo" + r"t|" + "hom" + r"e/\w+)/")
 

@@ -93,6 +93,9 @@ class LayeringTest(unittest.TestCase):
             with self.subTest(header):
                 self.assert_refused("include/tandem/bad.h", header)
 
+    def test_public_headers_may_be_c(self):
+        self.assert_accepted("include/tandem/plain.h", "<stdint.h>")
+
     def test_an_sdk_stays_in_its_folder(self):
         self.assert_accepted("src/device/cuda/cuda_api.h", "<cuda_runtime.h>")
         self.assert_refused("src/runtime/bad.cpp", "<cuda_runtime.h>")
