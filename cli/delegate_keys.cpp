@@ -1,5 +1,7 @@
 #include "cli/delegate_keys.h"
 
+#include <tandem/custom_payload.h>
+
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -54,6 +56,17 @@ std::optional<std::vector<KeyNeed>> keys_of_table(std::string_view bytes) {
   return needs;
 }
 
+std::optional<std::vector<KeyNeed>> needs_of_custom(std::span<const std::byte> bytes) {
+  const auto payload = parse_custom_payload(bytes);
+  if (!payload.ok()) return std::nullopt;
+  std::vector<KeyNeed> needs;
+  KeyNeed& library = needs.emplace_back(KeyNeed{.purpose = "library", .path = std::string{payload->path}});
+  if (!payload->key.empty()) library.keys.emplace_back(payload->key);
+  if (!payload->library.empty()) library.payload_bytes = payload->library.size();
+  if (!payload->blob.empty()) needs.push_back({.purpose = "blob", .payload_bytes = payload->blob.size()});
+  return needs;
+}
+
 std::vector<std::string> with_method(std::string_view method, std::string_view suffix) {
   return {std::string{method} + "_" + std::string{suffix}, std::string{suffix}};
 }
@@ -61,6 +74,7 @@ std::vector<std::string> with_method(std::string_view method, std::string_view s
 }  // namespace
 
 std::optional<std::vector<KeyNeed>> delegate_keys(const format::Delegate& delegate, std::string_view method) {
+  if (delegate.id == "CustomBackend") return needs_of_custom(delegate.payload);
   const std::string_view payload{reinterpret_cast<const char*>(delegate.payload.data()), delegate.payload.size()};
   if (payload.empty()) {
     // Only the CUDA exporter of 1.2.0 left payloads empty and meant these keys.

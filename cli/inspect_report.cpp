@@ -8,8 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 #include <utility>
 
 namespace tandem::cli {
@@ -197,7 +200,25 @@ class MethodReport {
     return std::nullopt;
   }
 
+  Json path_json(const KeyNeed& need, std::size_t delegate) {
+    const std::filesystem::path file = std::filesystem::path{program_.file}.parent_path() / need.path;
+    std::error_code failed;
+    const std::uintmax_t bytes = std::filesystem::file_size(file, failed);
+    if (failed) problems_.add(fmt::format("no file {} ({} of delegate {})", file.string(), need.purpose, delegate));
+    return {{"purpose", need.purpose},
+            {"key", need.path},
+            {"required", true},
+            {"found", !failed},
+            {"bytes", failed ? Json{} : Json(bytes)},
+            {"file", failed ? Json{} : Json(file.string())}};
+  }
+
   Json need_json(const KeyNeed& need, std::size_t delegate) {
+    if (need.payload_bytes) {
+      return {{"purpose", need.purpose},      {"key", nullptr},       {"required", true}, {"found", true},
+              {"bytes", *need.payload_bytes}, {"file", program_.file}};
+    }
+    if (!need.path.empty()) return path_json(need, delegate);
     for (const std::string& key : need.keys) {
       if (const auto found = program_.named.find(key); found.ok()) {
         return {{"purpose", need.purpose},

@@ -78,7 +78,8 @@ std::string delegates_text(const Json& delegates) {
                fmt::format("{}", fmt::join(specs, " ")),
                delegate["available"] == true ? "yes" : text(delegate["reason"])});
     for (const Json& key : delegate["keys"]) {
-      keys.add({number(delegate["index"]), text(key["purpose"]), text(key["key"]), number(key["bytes"]),
+      keys.add({number(delegate["index"]), text(key["purpose"]),
+                key["key"].is_null() ? "(in the payload)" : text(key["key"]), number(key["bytes"]),
                 key["found"] == true      ? text(key["file"])
                 : key["required"] == true ? "MISSING"
                                           : "not needed"});

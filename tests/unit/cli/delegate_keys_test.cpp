@@ -1,8 +1,11 @@
 #include "cli/delegate_keys.h"
 
+#include <tandem/custom_payload.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -73,6 +76,35 @@ TEST(DelegateKeysTest, LeavesATruncatedTableToItsBackend) {
   for (std::size_t bytes = 10; bytes < payload.size(); ++bytes) {
     EXPECT_FALSE(delegate_keys(delegate_with(std::string_view{payload}.substr(0, bytes)), "forward").has_value());
   }
+}
+
+TEST(DelegateKeysTest, ReadsWhereACustomDelegatesLibraryIs) {
+  const auto needs_of = [](const CustomPayload& custom) {
+    const auto bytes = encode_custom_payload(custom);
+    EXPECT_TRUE(bytes.ok());
+    format::Delegate delegate;
+    delegate.id = "CustomBackend";
+    delegate.payload = *bytes;
+    return delegate_keys(delegate, "forward").value_or(std::vector<KeyNeed>{});
+  };
+  const auto by_key = needs_of({.key = "scale.so"});
+  ASSERT_EQ(by_key.size(), 1U);
+  EXPECT_EQ(by_key[0].purpose, "library");
+  EXPECT_THAT(by_key[0].keys, ElementsAre("scale.so"));
+  const auto by_path = needs_of({.path = "kernels/scale.so"});
+  ASSERT_EQ(by_path.size(), 1U);
+  EXPECT_EQ(by_path[0].path, "kernels/scale.so");
+  const std::array<std::byte, 5> library{};
+  const std::array<std::byte, 3> blob{};
+  const auto embedded = needs_of({.library = library, .blob = blob});
+  ASSERT_EQ(embedded.size(), 2U);
+  EXPECT_EQ(embedded[0].payload_bytes, 5U);
+  EXPECT_EQ(embedded[1].purpose, "blob");
+  EXPECT_EQ(embedded[1].payload_bytes, 3U);
+}
+
+TEST(DelegateKeysTest, LeavesABrokenPayloadOfACustomDelegateToItsBackend) {
+  EXPECT_FALSE(delegate_keys(delegate_with("TCU1", "CustomBackend"), "forward").has_value());
 }
 
 TEST(DelegateKeysTest, LeavesOtherPayloadsToTheirBackend) {
