@@ -57,7 +57,8 @@ enum {
 
 /* Flags of a delegate. */
 enum {
-  /* enqueue() may run while the stream is captured into a graph. */
+  /* enqueue() may run while the stream is captured into a graph, which then repeats its work without calling it: with
+   * the same addresses, sizes and numbers, so nothing else may decide what it enqueues. */
   TANDEM_CUSTOM_CAPTURABLE = 1,
   /* The state keeps something from one call to the next that changes results. Each state of the method (tandem::State)
    * then has one of its own, and a reset makes it anew. */

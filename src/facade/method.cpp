@@ -106,6 +106,10 @@ Result<Execution> Method::execute_async(std::span<const Value> inputs, const Exe
   return impl_->dispatcher->execute_async(inputs, options);
 }
 
+Status Method::prepare(std::span<const Value> inputs, const ExecuteOptions& options) {
+  return impl_->dispatcher->prepare(inputs, options);
+}
+
 std::vector<GraphInfo> Method::graphs() const { return impl_->dispatcher->graphs(); }
 
 Result<std::shared_ptr<State>> Method::new_state() {

@@ -129,10 +129,11 @@ EnqueueArgs DelegateRunner::enqueue_args() {
   return args;
 }
 
-Status DelegateRunner::record(Recorder& recorder) {
+Status DelegateRunner::record(Recorder& recorder, bool is_captured) {
   TANDEM_CHECK_OK(bind_if_needed());
   EnqueueArgs args = enqueue_args();
   args.recorder = &recorder;
+  args.is_captured = is_captured;
   return context_->enqueue(args);
 }
 

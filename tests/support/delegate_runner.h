@@ -44,8 +44,8 @@ class DelegateRunner {
                  std::size_t output_count);
 
   [[nodiscard]] Status run();
-  /// A run whose work `recorder` gets. Results are not taken.
-  [[nodiscard]] Status record(Recorder& recorder);
+  /// A run whose work `recorder` gets, or the stream as if it captured. Results are not taken.
+  [[nodiscard]] Status record(Recorder& recorder, bool is_captured = false);
   /// Of the last run.
   [[nodiscard]] const std::vector<OutputResult>& results() const noexcept { return results_; }
   [[nodiscard]] DelegateContext& context() noexcept { return *context_; }

@@ -9,6 +9,13 @@
 
 namespace tandem::testing {
 
+/// A capture: what streams that take part were given, in an order that their events allow.
+struct SimulatedGpu::Capture {
+  std::vector<std::function<void()>> nodes{};
+  std::vector<GpuStream*> joined{};
+  bool is_over = false;
+};
+
 class SimulatedGpu::GpuEvent final : public device::Event {
  public:
   explicit GpuEvent(tandem::Event inner) : Event{DeviceId{DeviceType::Cuda, 0}}, inner_{std::move(inner)} {}
@@ -17,6 +24,8 @@ class SimulatedGpu::GpuEvent final : public device::Event {
   void hold() override { inner_.impl()->hold(); }
   void signal() noexcept override { inner_.impl()->signal(); }
   device::Event& inner() const { return *inner_.impl(); }
+  /// Not null: recorded by a stream that captures.
+  std::shared_ptr<Capture> capture{};
 
  private:
   tandem::Event inner_;
@@ -24,10 +33,8 @@ class SimulatedGpu::GpuEvent final : public device::Event {
 
 class SimulatedGpu::GpuStream final : public device::Stream {
  public:
-  using Captured = std::vector<std::function<void()>>;
-
-  GpuStream(SimulatedGpu& gpu, std::unique_ptr<device::Stream> inner, Captured* captured = nullptr)
-      : gpu_{gpu}, inner_{std::move(inner)}, captured_{captured} {}
+  GpuStream(SimulatedGpu& gpu, std::unique_ptr<device::Stream> inner, std::shared_ptr<Capture> capture = {})
+      : gpu_{gpu}, inner_{std::move(inner)}, capture_{std::move(capture)} {}
 
   device::StreamId id() const noexcept override { return {{DeviceType::Cuda, 0}, inner_->id().number}; }
   Status may_wait() const override { return inner_->may_wait(); }
@@ -44,10 +51,27 @@ class SimulatedGpu::GpuStream final : public device::Stream {
     EXPECT_FALSE(gpu_.owns(from, 1)) << "the host cannot read memory of the device";
     return copy(to, from, bytes);
   }
-  Status record(device::Event& event) override { return inner_->record(static_cast<GpuEvent&>(event).inner()); }
-  Status wait(const device::Event& event) override { return inner_->wait(static_cast<const GpuEvent&>(event).inner()); }
+  Status record(device::Event& event) override {
+    auto& mine = static_cast<GpuEvent&>(event);
+    mine.capture = capture_;
+    return capture_ != nullptr ? Status{} : inner_->record(mine.inner());
+  }
+  /// As on CUDA: an event of a capture makes the waiting stream a part of it, others may not be waited for in one.
+  Status wait(const device::Event& event) override {
+    const auto& theirs = static_cast<const GpuEvent&>(event);
+    if (theirs.capture == nullptr && capture_ == nullptr) return inner_->wait(theirs.inner());
+    const bool is_one =
+        theirs.capture != nullptr && !theirs.capture->is_over && (capture_ == nullptr || capture_ == theirs.capture);
+    if (!is_one) return Error{ErrorCode::InvalidState, "a wait between a capture and what is outside"};
+    if (capture_ == nullptr) {
+      capture_ = theirs.capture;
+      capture_->joined.push_back(this);
+    }
+    return {};
+  }
+  void leave_capture() { capture_.reset(); }
   Status synchronize() override {
-    if (captured_ != nullptr) return Error{ErrorCode::InvalidState, "the stream captures"};
+    if (capture_ != nullptr) return Error{ErrorCode::InvalidState, "the stream captures"};
     ++gpu_.counts_.synchronizes;
     return inner_->synchronize();
   }
@@ -57,8 +81,8 @@ class SimulatedGpu::GpuStream final : public device::Stream {
   }
 
   Status launch(std::function<void()> kernel) {
-    if (captured_ != nullptr) {
-      captured_->push_back(std::move(kernel));
+    if (capture_ != nullptr) {
+      capture_->nodes.push_back(std::move(kernel));
       return {};
     }
     ++gpu_.counts_.launches;
@@ -77,7 +101,7 @@ class SimulatedGpu::GpuStream final : public device::Stream {
  private:
   SimulatedGpu& gpu_;
   std::unique_ptr<device::Stream> inner_;
-  Captured* captured_;  ///< Not null: it captures.
+  std::shared_ptr<Capture> capture_;  ///< Not null: it captures.
 };
 
 /// What a graph of the device is: functions, and what they need.
@@ -115,11 +139,14 @@ class SimulatedGpu::Builder final : public device::GraphBuilder {
     return {};
   }
   Status capture(const std::function<Status(device::Stream&)>& enqueue) override {
-    GpuStream::Captured captured;
+    const auto capture = std::make_shared<Capture>();
     TANDEM_TRY(auto inner, gpu_.inner_.make_stream());
-    GpuStream stream{gpu_, std::move(inner), &captured};
-    TANDEM_CHECK_OK(enqueue(stream));
-    std::ranges::move(captured, std::back_inserter(content_.nodes));
+    GpuStream stream{gpu_, std::move(inner), capture};
+    const Status enqueued = enqueue(stream);
+    capture->is_over = true;
+    for (GpuStream* joined : capture->joined) joined->leave_capture();
+    TANDEM_CHECK_OK(enqueued);
+    std::ranges::move(capture->nodes, std::back_inserter(content_.nodes));
     return {};
   }
   void keep(std::shared_ptr<const void> memory) override { content_.kept.push_back(std::move(memory)); }

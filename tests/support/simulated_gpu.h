@@ -52,6 +52,7 @@ class SimulatedGpu final : public device::Device {
  private:
   class Graph;
   class Builder;
+  struct Capture;
   class GpuStream;
   class GpuEvent;
   void free(std::byte* data) noexcept override;

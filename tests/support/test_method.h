@@ -37,6 +37,9 @@ class TestMethod {
 
   [[nodiscard]] const Status& loaded() const { return loaded_; }
   [[nodiscard]] const runtime::Schedule& schedule() const { return *schedule_; }
+  [[nodiscard]] Status prepare(const std::vector<Value>& inputs, const ExecuteOptions& options = {}) const {
+    return dispatcher_->prepare(inputs, options);
+  }
   [[nodiscard]] std::vector<GraphInfo> graphs() const { return dispatcher_->graphs(); }
   [[nodiscard]] bool is_fully_async() const { return dispatcher_->is_fully_async(); }
   [[nodiscard]] const std::shared_ptr<State>& state() const { return state_; }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace tandem::runtime {
@@ -535,6 +536,38 @@ Result<Execution> Dispatcher::post(std::span<const Value> inputs, std::shared_pt
     return {};
   }));
   return Execution{std::move(shared)};
+}
+
+Status Dispatcher::prepare(std::span<const Value> inputs, const ExecuteOptions& options) {
+  device::Stream& stream = choose_stream(options);
+  TANDEM_CHECK_OK(check(inputs, options, stream));
+  TANDEM_CHECK_OK(stream.may_wait());
+  TANDEM_CHECK_OK(Inside::refuse(*this));
+  State* const state = choose_state(options);
+  std::optional<base::FairLock> state_turn;
+  if (state != nullptr) state_turn.emplace(state->order().gate);
+  for (const auto& lane : lanes_) {
+    if (lane->graphs() == nullptr) return {};
+    const base::FairLock turn{gate_};
+    while (!lane->try_take()) std::this_thread::yield();  // somebody enqueues on this very one
+    const Status prepared =
+        device_.with_current([&]() -> Status { return prepare_graphs(*lane, state, inputs, stream, options); });
+    lane->give_back();
+    TANDEM_CHECK_OK(prepared);
+  }
+  return {};
+}
+
+Status Dispatcher::prepare_graphs(Lane& lane, State* state, std::span<const Value> inputs, device::Stream& stream,
+                                  const ExecuteOptions& options) {
+  TANDEM_CHECK_OK(lane.uses().synchronize());
+  if (state != nullptr) TANDEM_CHECK_OK(state->order().uses.synchronize());
+  Run& run = lane.inline_run();
+  TANDEM_CHECK_OK(run.prepare(state, inputs, lane.outputs(), options.outputs));
+  Status prepared = run.begin(&stream);
+  if (prepared.ok()) prepared = lane.graphs()->prepare(stream);
+  ignore(run.finish(Error{ErrorCode::InvalidState, "nothing ran"}, false, {}, nullptr), "its memory goes back");
+  return prepared;
 }
 
 std::vector<GraphInfo> Dispatcher::graphs() {

@@ -45,6 +45,8 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
                                       const ExecuteOptions& options);
   /// Errors: as Method::execute_async().
   [[nodiscard]] Result<Execution> execute_async(std::span<const Value> inputs, const ExecuteOptions& options);
+  /// Errors: as Method::prepare().
+  [[nodiscard]] Status prepare(std::span<const Value> inputs, const ExecuteOptions& options);
   /// Of the first instance that nobody enqueues on. Blocks for a turn.
   [[nodiscard]] std::vector<GraphInfo> graphs();
   /// Blocks until nothing is under way. Errors: InvalidState, called by work on a stream.
@@ -71,6 +73,8 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   Result<Started> start(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options);
   /// Waits for it, if it `is_awaited`.
   static Status finish(const Started& run, bool is_awaited);
+  static Status prepare_graphs(Lane& lane, State* state, std::span<const Value> inputs, device::Stream& stream,
+                               const ExecuteOptions& options);
   static void report(std::span<const TrialRun> trials, Trial::Span span, Clock::time_point begin);
   /// On a stream that runs everything at once.
   Status run_inline(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,

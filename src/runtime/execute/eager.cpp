@@ -196,6 +196,16 @@ Error too_many_steps(const Schedule& schedule, std::uint32_t step) {
       .with_site(site_of(schedule, schedule.steps[step]));
 }
 
+Status take_copied_sizes(Instance& instance, std::uint32_t index) {
+  const Schedule& schedule = instance.schedule();
+  const Step& step = schedule.steps[index];
+  const auto args = instance.args_of(step);
+  if (Status taken = prepare_copy(args[0]->tensor, args[1]->tensor); !taken.ok()) {
+    return std::move(taken).error().with_site(site_of(schedule, step));
+  }
+  return {};
+}
+
 Status record_step(Instance& instance, StreamRef stream, Recorder& recorder, bool is_captured, std::uint32_t index) {
   const Schedule& schedule = instance.schedule();
   const Step& step = schedule.steps[index];

@@ -34,6 +34,10 @@ inline constexpr std::uint64_t kMaxStepsPerRun = 10'000'000;
 [[nodiscard]] Status record_step(Instance& instance, StreamRef stream, Recorder& recorder, bool is_captured,
                                  std::uint32_t step);
 
+/// Gives the target of a Copy step the sizes of its source, as the step does.
+/// Errors: as run_step().
+[[nodiscard]] Status take_copied_sizes(Instance& instance, std::uint32_t step);
+
 /// Walks at most `limit` steps on. Before the first, the instance has begun and its inputs and outputs have addresses.
 ///
 /// Errors: as run_step(); NotSupported, more steps than the format allows in one run (a loop that does not end).

@@ -78,9 +78,10 @@ Result<bool> RegionGraphs::run(std::uint32_t region, device::Stream& stream, std
   Entry& entry = find(regions_[region]);
   if (entry.graph == nullptr) {
     if (!entry.refusal.empty() || entry.runs++ < kRunsBefore) return false;
-    build(plan, entry, stream);
-    if (entry.graph == nullptr) return false;
-    if (policy_ == GraphPolicy::Auto) entry.trial = std::make_shared<Trial>();
+    if (const Status built = build(plan, entry, stream); !built.ok()) {
+      entry.refusal = built.error().to_string();
+      return false;
+    }
   }
   if (entry.trial != nullptr) {
     const Trial::Verdict verdict = entry.trial->verdict();
@@ -99,14 +100,43 @@ Result<bool> RegionGraphs::run(std::uint32_t region, device::Stream& stream, std
   return true;
 }
 
-void RegionGraphs::build(const Region& region, Entry& entry, device::Stream& stream) {
-  auto made = record(region, stream);
-  if (!made.ok()) {
-    entry.refusal = made.error().to_string();
-    return;
+Status RegionGraphs::build(const Region& region, Entry& entry, device::Stream& stream) {
+  // Delegates that never ran may want more scratch than there is, and those before them were recorded with the old one.
+  for (const std::byte* scratch = nullptr; entry.graph == nullptr || instance_.scratch_data(0) != scratch;) {
+    scratch = instance_.scratch_data(0);
+    TANDEM_TRY(entry.graph, record(region, stream));
   }
-  entry.graph = *std::move(made);
+  read_key(region);
+  entry.key = key_;
   note_outcomes(region, entry);
+  if (policy_ == GraphPolicy::Auto) entry.trial = std::make_shared<Trial>();
+  return {};
+}
+
+Status RegionGraphs::prepare(device::Stream& stream) {
+  // A region may want more scratch than those before it were prepared with.
+  for (const std::byte* scratch = nullptr;;) {
+    scratch = instance_.scratch_data(0);
+    TANDEM_CHECK_OK(prepare_all(stream));
+    if (instance_.scratch_data(0) == scratch) return {};
+  }
+}
+
+Status RegionGraphs::prepare_all(device::Stream& stream) {
+  const Schedule& schedule = instance_.schedule();
+  std::size_t next = 0;
+  for (std::uint32_t step = 0; step < schedule.steps.size(); ++step) {
+    if (next < schedule.regions.size() && schedule.regions[next].first == step) {
+      const Region& region = schedule.regions[next];
+      read_key(region);
+      Entry& entry = find(regions_[next++]);
+      if (entry.graph == nullptr) TANDEM_CHECK_OK(build(region, entry, stream));
+      step = region.end - 1;
+    } else if (schedule.steps[step].kind == Step::Kind::Copy) {
+      TANDEM_CHECK_OK(take_copied_sizes(instance_, step));
+    }
+  }
+  return {};
 }
 
 Result<std::unique_ptr<device::Graph>> RegionGraphs::record(const Region& region, device::Stream& stream) {

@@ -38,6 +38,9 @@ class RegionGraphs {
   /// Errors: of the launch, with the site of the region's first step.
   [[nodiscard]] Result<bool> run(std::uint32_t region, device::Stream& stream, std::vector<TrialRun>& trials);
 
+  /// Makes the graphs of a run with the inputs, outputs and state that the instance has now. Nothing runs.
+  /// Errors: NotSupported, a step can't be in a graph, or not yet.
+  [[nodiscard]] Status prepare(device::Stream& stream);
   /// By region: what became of its last run.
   [[nodiscard]] std::vector<GraphInfo> describe() const;
 
@@ -65,7 +68,8 @@ class RegionGraphs {
 
   void read_key(const Region& region);
   Entry& find(Entries& entries);
-  void build(const Region& region, Entry& entry, device::Stream& stream);
+  [[nodiscard]] Status prepare_all(device::Stream& stream);
+  [[nodiscard]] Status build(const Region& region, Entry& entry, device::Stream& stream);
   [[nodiscard]] Result<std::unique_ptr<device::Graph>> record(const Region& region, device::Stream& stream);
   [[nodiscard]] Status record_step(std::uint32_t step, device::GraphBuilder& builder, device::Stream& stream);
   void note_outcomes(const Region& region, Entry& entry);

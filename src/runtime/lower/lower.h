@@ -10,8 +10,8 @@
 #include <tandem/result.h>
 
 #include <memory>
-#include <vector>
 #include <string_view>
+#include <vector>
 
 namespace tandem::runtime {
 

@@ -297,6 +297,24 @@ TEST_F(Cuda, WhatIsNoKernelIsNotRecorded) {
   EXPECT_THAT(model.argument(2).floats(), ElementsAre(3, 6, 9, 12, 15, 18));
 }
 
+TEST_F(Cuda, CapturedRunEnqueuesAsARunDoesAndWaitsForNothing) {
+  CudaModel model = results_model();
+  DelegateRunner& runner = model.runner();
+  run(runner);
+  fake_.reset();
+  run(runner);
+  const auto of_a_run = fake_.counts;
+  fake_.reset();
+  CountingRecorder recorder;
+  const Status captured = runner.record(recorder, /*is_captured=*/true);
+  ASSERT_TRUE(captured.ok()) << captured.error().to_string();
+  EXPECT_EQ(fake_.counts, of_a_run);
+  EXPECT_THAT(fake_.streams, ElementsAre(FakeCuda::kRunStream));
+  EXPECT_TRUE(recorder.functions.empty());
+  EXPECT_EQ(recorder.kept.size(), 1U);
+  EXPECT_EQ(fake_.count("cudaStreamSynchronize"), 0);
+}
+
 TEST_F(Cuda, SizesThatNeverRanAreNotRecorded) {
   CudaModel model = results_model(4);
   DelegateRunner& runner = model.runner();

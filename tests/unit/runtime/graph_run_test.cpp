@@ -100,6 +100,38 @@ TEST_F(GraphRunTest, DelegatesInARowBecomeOneLaunch) {
   EXPECT_TRUE(graphs[0].in_use);
 }
 
+TEST_F(GraphRunTest, PreparedExecutionsAreGraphsFromTheFirstOn) {
+  chain(3);
+  MethodOptions two;
+  two.instances = 2;
+  const auto method = load(GraphPolicy::On, two);
+  const Status prepared = method->prepare({all(0)});
+  ASSERT_TRUE(prepared.ok()) << prepared.error().to_string();
+  EXPECT_EQ(gpu.counts().graphs, 2) << "one for each instance";
+  EXPECT_EQ(gpu.counts().launches + gpu.counts().graph_launches + gpu.counts().copies, 0) << "nothing runs";
+  ASSERT_TRUE(method->prepare({all(5)}).ok());
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(result(method->execute({all(static_cast<float>(i))})), all_of(static_cast<float>(i) + 3));
+  EXPECT_EQ(gpu.counts().graph_launches, 4);
+  EXPECT_EQ(gpu.counts().launches, 0);
+  EXPECT_EQ(gpu.counts().graphs, 2);
+}
+
+TEST_F(GraphRunTest, WhatCannotBePreparedSaysSoAndRuns) {
+  chain(2);
+  const auto off = load(GraphPolicy::Off);
+  EXPECT_TRUE(off->prepare({all(0)}).ok()) << "nothing to do";
+  const auto method = load();
+  EXPECT_EQ(method->prepare({}).error().code(), ErrorCode::InvalidArgument);
+  plus1->refuse_to_record();
+  const Status refused = method->prepare({all(0)});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::NotSupported);
+  EXPECT_EQ(refused.error().site().delegate, 0);
+  EXPECT_EQ(gpu.counts().graphs, 0);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(result(method->execute({all(1)})), all_of(3));
+}
+
 TEST_F(GraphRunTest, WithoutGraphsThereAreNone) {
   chain(3);
   MethodOptions none;

@@ -99,11 +99,72 @@ TEST_F(EnginesOnGpuTest, AChainCopiesItsEndsAndWaitsForNothing) {
   EXPECT_EQ(provider.counts().infers, 6);  // at the first run
 }
 
+TEST_F(EnginesOnGpuTest, AChainIsCapturedWithItsAuxiliaryStreams) {
+  chain();
+  MethodOptions options;
+  options.graphs = GraphPolicy::On;
+  const auto method = load(options);
+  const Stream streams[] = {Stream{*gpu.make_stream()}, Stream{*gpu.make_stream()}};
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    gpu.reseed(seed);
+    gpu.reset_counts();
+    std::vector<Execution> runs;
+    for (int i = 0; i < 6; ++i) {
+      ExecuteOptions how;
+      how.stream = streams[i % 2].ref();
+      auto run = method->execute_async({all(static_cast<float>(i))}, how);
+      ASSERT_TRUE(run.ok()) << run.error().to_string();
+      runs.push_back(*std::move(run));
+    }
+    for (int i = 0; i < 6; ++i) {
+      const auto outputs = runs[static_cast<std::size_t>(i)].get();
+      ASSERT_TRUE(outputs.ok()) << outputs.error().to_string();
+      EXPECT_EQ(to_floats(outputs->front()), after_chain(static_cast<float>(i))) << "seed " << seed << ", run " << i;
+    }
+    EXPECT_EQ(gpu.counts().graph_launches, seed == 1 ? 3 : 6) << "the first run brings scratch";
+  }
+  EXPECT_EQ(method->graphs().front().refusal, "");
+}
+
+TEST_F(EnginesOnGpuTest, APreparedMethodIsAGraphAtOnceWhateverScratchItsEnginesWant) {
+  std::vector<std::int32_t> inputs;
+  std::vector<std::int32_t> outputs;
+  for (const std::int64_t size : {8, 1024, 16}) {  // the second wants more than the first left
+    inputs.push_back(b.tensor({size}));
+    outputs.push_back(b.tensor({size}));
+    engine(ReferenceEngine::affine({size}, 2, 1), {inputs.back(), outputs.back()});
+  }
+  b.inputs(inputs).outputs(outputs);
+  MethodOptions options;
+  options.graphs = GraphPolicy::On;
+  const auto method = load(options);
+  const auto row = [](float x) {
+    std::vector<Value> values;
+    for (const std::size_t size : {8, 1024, 16}) {
+      values.push_back(floats({static_cast<std::int64_t>(size)}, std::vector<float>(size, x)));
+    }
+    return values;
+  };
+  const Status prepared = method->prepare(row(0));
+  ASSERT_TRUE(prepared.ok()) << prepared.error().to_string();
+  for (int i = 0; i < 4; ++i) {
+    const auto found = method->execute(row(static_cast<float>(i)));
+    ASSERT_TRUE(found.ok()) << found.error().to_string();
+    for (const Value& value : *found) {
+      const std::vector<float> numbers = to_floats(value);
+      EXPECT_EQ(numbers, std::vector<float>(numbers.size(), 2 * static_cast<float>(i) + 1));
+    }
+  }
+  EXPECT_EQ(gpu.counts().launches, 0) << "no step by itself";
+  EXPECT_GT(gpu.counts().graph_launches, 0);
+}
+
 TEST_F(EnginesOnGpuTest, RunsOnSeveralStreamsAndInstancesAreOrderedInEverySchedule) {
   chain();
   MethodOptions options;
   options.instances = 2;
   options.max_in_flight = 8;
+  options.graphs = GraphPolicy::Off;  // the engines' own turns are counted, which a graph does not take
   const auto method = load(options);
   EXPECT_EQ(provider.counts().contexts, 12);
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
