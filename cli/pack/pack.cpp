@@ -189,6 +189,7 @@ class Packer {
 
   [[nodiscard]] std::vector<ValueHandle> handles_of(const std::vector<ManifestArg>& args) const {
     std::vector<ValueHandle> handles;
+    handles.reserve(args.size());
     for (const ManifestArg& arg : args) handles.push_back(handles_[arg.value]);
     return handles;
   }
