@@ -40,9 +40,9 @@ struct MethodCheck {
   [[nodiscard]] bool good() const { return runnable() && ordered() == true; }
 };
 
-/// Loads one method and checks its order. `problems` is what is known to be missing beforehand. Blocks: delegates are
-/// prepared, so their code is loaded into this process.
+/// Loads one method for a device and checks its order. `problems` is what is known to be missing beforehand. Blocks:
+/// delegates are prepared, so their code is loaded into this process.
 [[nodiscard]] MethodCheck check_method(const std::shared_ptr<const Program>& program, const std::string& name,
-                                       StreamPolicy policy, std::vector<std::string> problems);
+                                       DeviceId device, StreamPolicy policy, std::vector<std::string> problems);
 
 }  // namespace tandem::cli

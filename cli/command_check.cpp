@@ -25,6 +25,7 @@ struct CheckOptions {
   std::string file{};
   std::vector<std::string> data{};
   std::string method{};
+  std::string device = "host";
   StreamPolicy streams = StreamPolicy::PerThread;
   std::string svg{};
   bool json = false;
@@ -67,6 +68,7 @@ Result<ExitCode> finish(const CheckOptions& options, const CheckReport& report) 
 }
 
 Result<ExitCode> check(const CheckOptions& options) {
+  TANDEM_TRY(const DeviceId device, parse_device(options.device));
   CheckReport report{.file = options.file, .data_files = options.data.size()};
   const std::vector<std::filesystem::path> data(options.data.begin(), options.data.end());
   Result<std::shared_ptr<const Program>> program = Program::load(options.file, data);
@@ -86,7 +88,7 @@ Result<ExitCode> check(const CheckOptions& options) {
   }
   TANDEM_TRY(auto problems, find_problems(options));
   for (const std::string& name : names) {
-    report.methods.push_back(check_method(*program, name, options.streams, std::move(problems[name])));
+    report.methods.push_back(check_method(*program, name, device, options.streams, std::move(problems[name])));
     if (name == drawn) {
       TANDEM_TRY(report.picture, draw(options, report.methods.back()));
     }
@@ -97,6 +99,7 @@ Result<ExitCode> check(const CheckOptions& options) {
 constexpr const char* kFooter = R"(Examples:
   tandem check model.pte --data weights.ptd
   tandem check model.pte --data weights.ptd --streams per-delegate --svg order.svg
+  tandem check model.pte --data weights.ptd --device cuda:0
   tandem check model.pte --data weights.ptd --json
 
 Sound: everything in the files is well-formed and within bounds. Runnable: all operators, backends and data are here, and
@@ -117,6 +120,7 @@ void add_check_command(CLI::App& app, Action& action) {
       ->type_name("FILE")
       ->allow_extra_args(false);
   check_app->add_option("--method", options->method, "Check this method only; default: all")->type_name("NAME");
+  check_app->add_option("--device", options->device, "Where it is to run")->type_name("NAME")->capture_default_str();
   add_streams_option(*check_app, options->streams,
                      "Check this way to use streams: per-thread (default), per-method, per-delegate");
   check_app->add_option("--svg", options->svg, "Draw the streams of --method (default: forward, or the only one)")

@@ -94,13 +94,14 @@ class HelpTest(CommandTest):
     def test_help_names_every_option(self):
         text = tandem("run", "--help").stdout
         for option in ("FILE", "--method", "--data", "--input", "--random", "--shape", "--expect", "--rtol", "--atol",
-                       "--repeat", "--threads", "--streams", "--allow-races", "--schedule-seed", "--output", "--device",
+                       "--repeat", "--threads", "--streams", "--graphs", "--allow-races", "--schedule-seed", "--output", "--device",
                        "--replay", "--json"):
             self.assertIn(option, text)
 
     def test_help_of_check_names_every_option_and_exit_code(self):
         text = tandem("check", "--help").stdout
-        for part in ("FILE", "--data", "--method", "--streams", "--svg", "--json", "per-delegate", "Exit codes: 0"):
+        for part in ("FILE", "--data", "--method", "--device", "--streams", "--svg", "--json", "per-delegate",
+                     "Exit codes: 0"):
             self.assertIn(part, text)
 
     def test_version(self):
@@ -321,6 +322,12 @@ class CheckTest(CommandTest):
                      "stream 1", "nothing makes stream 2 wait"):
             self.assertIn(part, lines[6])
         self.assertRegex(lines[-1], r"^    \.\.\. \d+ more, --json lists all$")
+
+    def test_a_device_that_is_not_there_makes_a_program_not_runnable_here(self):
+        done = tandem("check", *program("mlp"), "--device", "cuda:63")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cuda:63", done.stdout)
+        self.assert_error(tandem("check", *program("mlp"), "--device", "abacus"), "abacus")
 
     def test_a_stream_per_delegate_is_refused_for_a_chain(self):
         done = tandem("check", *program("split25"), "--streams", "per-delegate")
