@@ -10,9 +10,12 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -92,6 +95,22 @@ std::string report_text(const PackedProgram& packed, const std::vector<WrittenFi
   return text;
 }
 
+/// What a program is made of is not to be lost for it.
+Status check_outputs(const PackOptions& options, const ManifestFiles& files, bool has_data) {
+  if (has_data && options.ptd == options.pte) {
+    return Error{ErrorCode::InvalidArgument, "program and data file have one name"}.with_file(options.pte);
+  }
+  const std::string outputs[] = {options.pte, options.ptd};
+  for (const std::string& output : std::span{outputs}.first(has_data ? 2 : 1)) {
+    std::error_code ignored;  // what is not there is another file
+    if (std::filesystem::equivalent(output, options.manifest, ignored) || files.has_read(output)) {
+      return Error{ErrorCode::InvalidArgument, "the program is made of this file, and would replace it"}.with_file(
+          output);
+    }
+  }
+  return {};
+}
+
 Result<ExitCode> run_pack(PackOptions options) {
   TANDEM_TRY(const Manifest manifest, read_manifest(options.manifest));
   ManifestFiles files{std::filesystem::path{options.manifest}.parent_path()};
@@ -101,9 +120,7 @@ Result<ExitCode> run_pack(PackOptions options) {
         options.manifest);
   }
   if (options.ptd.empty()) options.ptd = std::filesystem::path{options.pte}.replace_extension(".ptd").string();
-  if (!packed.files.ptd.empty() && options.ptd == options.pte) {
-    return Error{ErrorCode::InvalidArgument, "program and data file have one name"}.with_file(options.pte);
-  }
+  TANDEM_CHECK_OK(check_outputs(options, files, !packed.files.ptd.empty()));
   TANDEM_TRY(const std::vector<WrittenFile> written, write_files(packed.files, options));
   fmt::print("{}", options.json ? to_text(report_json(options, packed, written)) : report_text(packed, written));
   return ExitCode::Good;

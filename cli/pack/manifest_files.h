@@ -3,9 +3,11 @@
 #include "base/mapped_file.h"
 #include "cli/pack/manifest_array.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <system_error>
 
 namespace tandem::cli {
 
@@ -21,6 +23,13 @@ class ManifestFiles {
   /// Errors: as base::MappedFile::open().
   [[nodiscard]] ReadFile reader() {
     return [this](const std::string& name) { return read(name); };
+  }
+  /// Whether `path` is one of the files that were read.
+  [[nodiscard]] bool has_read(const std::filesystem::path& path) const {
+    return std::any_of(files_.begin(), files_.end(), [&](const auto& file) {
+      std::error_code ignored;  // what is not there is another file
+      return std::filesystem::equivalent(folder_ / file.first, path, ignored);
+    });
   }
 
  private:

@@ -64,6 +64,12 @@ std::string nearest_text(std::string_view name, std::span<const std::string_view
     distance = letters;
     nearest = other;
   }
+  if (nearest.empty()) {  // "aten::add" for "aten::add.out"
+    for (const std::string_view other : known) {
+      if (name.empty() || other.size() > kLongest || !other.starts_with(name)) continue;
+      if (nearest.empty() || other.size() < nearest.size()) nearest = other;
+    }
+  }
   return nearest.empty() ? std::string{} : fmt::format(", did you mean '{}'?", printable(nearest));
 }
 

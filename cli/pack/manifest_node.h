@@ -68,7 +68,7 @@ class ManifestNode {
   std::string key_;
 };
 
-/// ", did you mean 'NEAREST'?" of `known`, or nothing if none is near.
+/// ", did you mean 'NEAREST'?" of `known`: the most alike, else the shortest that goes on behind `name`; or nothing.
 [[nodiscard]] std::string nearest_text(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace tandem::cli

@@ -32,6 +32,23 @@ Result<const DelegateKind*> find_kind(const ManifestNode& delegate, const std::s
   return &kinds.back();
 }
 
+/// Keys of all kinds and of this one.
+Status check_keys(const ManifestNode& delegate, const ManifestNode& backend, const DelegateKind& kind) {
+  std::vector<std::string_view> keys{"backend", "kind", "inline", "compile_specs"};
+  keys.insert(keys.end(), kind.keys.begin(), kind.keys.end());
+  Status checked = delegate.check_keys(keys);
+  if (checked.ok() || !kind.backends.empty() || delegate.find("kind")) return checked;
+  // The keys of a backend whose id is not written right.
+  std::vector<std::string_view> ids;
+  for (const DelegateKind& other : delegate_kinds()) {
+    ids.insert(ids.end(), other.backends.begin(), other.backends.end());
+  }
+  TANDEM_TRY(const std::string id, backend.text());
+  const std::string nearest = nearest_text(id, ids);
+  if (nearest.empty()) return checked;
+  return backend.error(fmt::format("no keys are known of the backend '{}'{}", printable(id), nearest));
+}
+
 Result<ManifestDelegate> read_delegate(const ManifestNode& node) {
   if (node.kind() != JsonNode::Kind::Object) return node.unexpected("an object");
   ManifestDelegate delegate{.name = node.json().key, .spot = node.spot()};
@@ -39,9 +56,7 @@ Result<ManifestDelegate> read_delegate(const ManifestNode& node) {
   TANDEM_TRY(delegate.backend, backend.text());
   TANDEM_TRY(const DelegateKind* const kind, find_kind(node, delegate.backend));
   delegate.kind = kind->name;
-  std::vector<std::string_view> keys{"backend", "kind", "inline", "compile_specs"};
-  keys.insert(keys.end(), kind->keys.begin(), kind->keys.end());
-  TANDEM_CHECK_OK(node.check_keys(keys));
+  TANDEM_CHECK_OK(check_keys(node, backend, *kind));
   if (const auto flag = node.find("inline")) {
     TANDEM_TRY(delegate.inline_payload, flag->truth());
   }

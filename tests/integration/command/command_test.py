@@ -660,6 +660,16 @@ class PackErrorTest(PackCase):
         ptd = self.folder / "model.ptd"
         self.assert_error(tandem("pack", self.write(self.COUNTER), "-o", ptd), "one name", ptd)
 
+    def test_what_the_program_is_made_of_stays(self):
+        path = self.write(self.SCALED)
+        for file in (path, self.folder / "scaled.so"):
+            before = file.read_bytes()
+            self.assert_error(tandem("pack", path, "-o", file), "would replace it", file)
+            self.assertEqual(file.read_bytes(), before)
+        weight = self.floats("weight.npy", [1, 2, 3, 4])
+        self.assert_error(tandem("pack", self.write(self.COUNTER), "-o", self.pte, "--ptd", weight), "would replace it",
+                          weight)
+
     def test_what_an_operator_refuses(self):
         method = {**self.SCALED, "values": {**self.SCALED["values"], "one": tensor([1], dtype="uint16", constant=[1])}}
         self.assert_error(tandem("pack", self.write(method), "-o", self.pte), "model.json:",
