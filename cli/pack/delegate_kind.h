@@ -49,6 +49,7 @@ struct DelegateKind {
 [[nodiscard]] std::span<const DelegateKind> delegate_kinds() noexcept;
 
 [[nodiscard]] const DelegateKind& aoti_kind() noexcept;
+[[nodiscard]] const DelegateKind& custom_kind() noexcept;
 [[nodiscard]] const DelegateKind& tensorrt_kind() noexcept;
 [[nodiscard]] const DelegateKind& payload_kind() noexcept;
 

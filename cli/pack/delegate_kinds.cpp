@@ -3,7 +3,7 @@
 namespace tandem::cli {
 
 std::span<const DelegateKind> delegate_kinds() noexcept {
-  static const DelegateKind kKinds[] = {aoti_kind(), tensorrt_kind(), payload_kind()};
+  static const DelegateKind kKinds[] = {aoti_kind(), custom_kind(), tensorrt_kind(), payload_kind()};
   return kKinds;
 }
 

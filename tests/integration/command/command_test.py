@@ -8,6 +8,7 @@ import ast
 import json
 import math
 import os
+import shlex
 import shutil
 import signal
 import struct
@@ -618,6 +619,20 @@ class PackTest(PackCase):
         done = subprocess.run([Path(COMMAND).resolve(), "pack", "model.json", "-o", "model.pte"], cwd=self.folder,
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.stderr, shown + "\n")
+
+
+    def test_example_of_the_documentation_of_kernels(self):
+        text = (DOCS / "custom-kernels.md").read_text()
+        lines = text.split("```sh\n")[1].split("```\n")[0]
+        command = shlex.quote(str(Path(COMMAND).resolve()))
+        lines = lines.replace("build/host/tandem", command).replace("-I include", f"-I {DOCS.parent / 'include'}")
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", lines], cwd=self.folder, capture_output=True, text=True,
+                              timeout=280)
+        self.assert_good(done)
+        self.assertIn("ordered   yes", done.stdout)
+        self.pte = self.folder / "squash.pte"
+        x = [-2, -0.5, 0, 1, 4]
+        self.assert_computes(x, [3 * (v + 1) / (1 + abs(v + 1)) for v in x], "--rtol", "1e-6")
 
 
 class PackErrorTest(PackCase):

@@ -169,11 +169,12 @@ TEST(ManifestDelegates, KindFollowsTheBackendOrIsNamed) {
       "d": {"backend": "Mine", "payload": "p", "compile_specs": {"k": "v"}, "inline": true},
       "e": {"backend": "Other", "kind": "aoti", "library": "a.so",
             "weights": {"w": {"dtype": "float32", "sizes": [1], "constant": [1]}}},
-      "f": {"backend": "CudaBackend", "kind": "payload", "payload": "p"}})"));
+      "f": {"backend": "CudaBackend", "kind": "payload", "payload": "p"},
+      "g": {"backend": "CustomBackend", "library": "k.so", "user_blob": "b"}})"));
   ASSERT_EQ(manifest.methods.size(), 1U);
   std::vector<std::string_view> kinds;
   for (const ManifestDelegate& delegate : manifest.methods[0].delegates) kinds.push_back(delegate.kind);
-  EXPECT_THAT(kinds, ElementsAre("aoti", "aoti", "tensorrt", "payload", "aoti", "payload"));
+  EXPECT_THAT(kinds, ElementsAre("aoti", "aoti", "tensorrt", "payload", "aoti", "payload", "custom"));
   const ManifestDelegate& mine = manifest.methods[0].delegates[3];
   EXPECT_TRUE(mine.inline_payload);
   EXPECT_THAT(mine.compile_specs, ElementsAre(std::pair<std::string, std::string>{"k", "v"}));
@@ -327,7 +328,7 @@ std::vector<BadManifest> bad_manifests() {
 
       {"DelegateWithoutBackend", delegate("{}"), "3:20", d, "the key 'backend' is missing"},
       {"UnknownKind", delegate("{\"backend\": \"M\", \"kind\": \"onnx\"}"), "3:45", d + ".kind",
-       "one of aoti, tensorrt, payload; found \"onnx\""},
+       "one of aoti, custom, tensorrt, payload; found \"onnx\""},
       {"KeyOfAnotherKind", delegate("{\"backend\": \"M\", \"library\": \"l\"}"), "3:37", d + ".library",
        "unknown key 'library'"},
       {"KeysOfABackendThatIsMisspelt", delegate("{\"backend\": \"CudaBackent\", \"library\": \"l\"}"), "3:32",
@@ -356,6 +357,32 @@ std::vector<BadManifest> bad_manifests() {
        "3:119", d + ".aliased_io[0].kind", "\"kv_cache_update\" or \"user\"; found \"z\""},
       {"NegativeDevice", delegate("{\"backend\": \"TensorRTBackend\", \"engine\": \"e\", \"device_id\": -1}"), "3:79",
        d + ".device_id", "found -1"},
+      {"CustomWithoutLibrary", delegate("{\"backend\": \"CustomBackend\"}"), "3:20", d,
+       "the key 'library' or 'library_path' is missing"},
+      {"CustomWithTwoLibraries",
+       delegate("{\"backend\": \"CustomBackend\", \"library\": \"l\", \"library_path\": \"p\"}"), "3:81",
+       d + ".library_path", "a delegate has one library"},
+      {"CustomPathIsEmpty", delegate("{\"backend\": \"CustomBackend\", \"library_path\": \"\"}"), "3:65",
+       d + ".library_path", "not empty"},
+      {"BlobIsANumber", delegate("{\"backend\": \"CustomBackend\", \"library\": \"l\", \"user_blob\": 3}"), "3:78",
+       d + ".user_blob", "a text, {\"file\": ...}, or an array (dtype, sizes, constant); found 3"},
+      {"BlobIsEmpty", delegate("{\"backend\": \"CustomBackend\", \"library\": \"l\", \"user_blob\": \"\"}"), "3:78",
+       d + ".user_blob", "not empty"},
+      {"BlobOfAnUnknownKey",
+       delegate("{\"backend\": \"CustomBackend\", \"library\": \"l\", \"user_blob\": {\"fiel\": \"b\"}}"), "3:79",
+       d + ".user_blob.fiel", "did you mean 'file'?"},
+      {"BlobOfAFileWithADtype",
+       delegate("{\"backend\": \"CustomBackend\", \"library\": \"l\", \"user_blob\": {\"file\": \"b\", \"dtype\": "
+                "\"bool\"}}"),
+       "3:92", d + ".user_blob.dtype", "unknown key 'dtype'"},
+      {"BlobWithoutNumbers",
+       delegate("{\"backend\": \"CustomBackend\", \"library\": \"l\", \"user_blob\": {\"dtype\": \"bool\", \"sizes\": "
+                "[1]}}"),
+       "3:78", d + ".user_blob", "the key 'constant' is missing"},
+      {"BlobOfAnotherCount",
+       delegate("{\"backend\": \"CustomBackend\", \"library\": \"l\", \"user_blob\": {\"dtype\": \"int32\", \"sizes\": "
+                "[2], \"constant\": [1]}}"),
+       "3:123", d + ".user_blob.constant", "found a list of 1"},
       {"CompileSpecIsANumber", delegate("{\"backend\": \"M\", \"compile_specs\": {\"k\": 1}}"), "3:60",
        d + ".compile_specs.k", "a text; found 1"},
 

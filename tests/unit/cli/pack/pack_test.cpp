@@ -8,6 +8,7 @@
 #include "format/pte/pte.h"
 #include "unit/cli/temporary_folder.h"
 
+#include <tandem/custom_payload.h>
 #include <tandem/module.h>
 
 #include <gmock/gmock.h>
@@ -321,6 +322,54 @@ TEST_F(PackTest, TensorRtDelegatesHaveABlob) {
   EXPECT_THAT(text, ::testing::EndsWith("the engine"));
 }
 
+TEST_F(PackTest, CustomDelegatesHaveTheirLibraryInTheProgramOnce) {
+  files_.add("k.so", "the kernel");
+  files_.add("b.bin", "its numbers");
+  make(one_method(R"("delegates": {
+      "a": {"backend": "CustomBackend", "library": "k.so", "user_blob": "gain=3"},
+      "b": {"backend": "CustomBackend", "library": "k.so", "user_blob": {"file": "b.bin"}},
+      "c": {"backend": "CustomBackend", "library": "k.so"}})"));
+  const std::string code = "the kernel";
+  const auto digest = base::sha256_hex(std::as_bytes(std::span{code}));
+  ASSERT_TRUE(digest.ok());
+  ASSERT_EQ(packed_.data.size(), 1U);
+  EXPECT_EQ(packed_.data[0].key, *digest + ".so");
+  EXPECT_EQ(packed_.data[0].bytes, code.size());
+  std::vector<std::string> blobs;
+  for (const auto& delegate : method().delegates) {
+    const auto payload = parse_custom_payload(delegate.payload);
+    ASSERT_TRUE(payload.ok()) << payload.error().to_string();
+    EXPECT_EQ(payload->key, *digest + ".so");
+    blobs.emplace_back(reinterpret_cast<const char*>(payload->blob.data()), payload->blob.size());
+  }
+  EXPECT_THAT(blobs, ElementsAre("gain=3", "its numbers", ""));
+}
+
+TEST_F(PackTest, CustomLibrariesMayStayOutside) {
+  make(one_method(R"("delegates": {"d": {"backend": "CustomBackend", "library_path": "../k.so"}})"));
+  EXPECT_TRUE(packed_.data.empty());
+  const auto payload = parse_custom_payload(method().delegates.at(0).payload);
+  ASSERT_TRUE(payload.ok()) << payload.error().to_string();
+  EXPECT_EQ(payload->path, "../k.so");
+}
+
+TEST_F(PackTest, BlobsOfCustomDelegatesMayBeArrays) {
+  files_.add("w.bin", std::vector<float>{3, 4});
+  make(one_method(R"("delegates": {
+      "a": {"backend": "CustomBackend", "library_path": "k.so",
+            "user_blob": {"dtype": "float32", "sizes": [2], "constant": [1.5, -2]}},
+      "b": {"backend": "CustomBackend", "library_path": "k.so",
+            "user_blob": {"dtype": "float32", "sizes": [2], "constant": {"file": "w.bin"}}}})"));
+  std::vector<std::array<float, 2>> blobs;
+  for (const auto& delegate : method().delegates) {
+    const auto payload = parse_custom_payload(delegate.payload);
+    ASSERT_TRUE(payload.ok()) << payload.error().to_string();
+    ASSERT_EQ(payload->blob.size(), 2 * sizeof(float));
+    std::memcpy(blobs.emplace_back().data(), payload->blob.data(), payload->blob.size());
+  }
+  EXPECT_THAT(blobs, ElementsAre(ElementsAre(1.5F, -2.F), ElementsAre(3.F, 4.F)));
+}
+
 TEST_F(PackTest, OtherPayloadsAreVerbatim) {
   files_.add("p", "what Mine reads");
   make(one_method(
@@ -341,6 +390,18 @@ TEST_F(PackTest, MissingFilesAreNamed) {
   EXPECT_EQ(error.code(), ErrorCode::NotFound);
   EXPECT_EQ(error.message(), "m.json:2:73: no such file (no.bin)");
   EXPECT_EQ(error.site().field, "methods[0].values.v.constant.file");
+}
+
+TEST_F(PackTest, MissingFilesOfCustomDelegatesAreNamed) {
+  const std::string delegate = R"("delegates": {"d": {"backend": "CustomBackend", )";
+  Error error = refusal(one_method("\n" + delegate + R"("library": "no.so"}})"));
+  EXPECT_EQ(error.code(), ErrorCode::NotFound);
+  EXPECT_EQ(error.message(), "m.json:2:60: no such file (no.so)");
+  EXPECT_EQ(error.site().field, "methods[0].delegates.d.library");
+  error = refusal(one_method("\n" + delegate + R"("library_path": "k.so", "user_blob": {"file": "no.bin"}}})"));
+  EXPECT_EQ(error.code(), ErrorCode::NotFound);
+  EXPECT_EQ(error.message(), "m.json:2:95: no such file (no.bin)");
+  EXPECT_EQ(error.site().field, "methods[0].delegates.d.user_blob.file");
 }
 
 TEST_F(PackTest, FilesOfAnotherLengthAreNamed) {
