@@ -6,7 +6,7 @@ namespace {
 /// Spins before it reads, so that whoever does not wait for it reads too early.
 __global__ void read_inputs(ReferenceCall call) {
   const long long start = clock64();
-  while (clock64() - start < 20000) {
+  while (clock64() - start < call.spin_cycles) {
   }
   for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < call.count; i += blockDim.x * gridDim.x) {
     call.scratch[i] = call.x[i];
@@ -47,7 +47,21 @@ __global__ void write_outputs(ReferenceCall call) {
   }
 }
 
+__global__ void spin(unsigned long long nanoseconds) {
+  unsigned long long start;
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (now - start < nanoseconds);
+}
+
 }  // namespace
+
+cudaError_t launch_spin(cudaStream_t stream, unsigned long long nanoseconds) {
+  spin<<<1, 1, 0, stream>>>(nanoseconds);
+  return cudaGetLastError();
+}
 
 cudaError_t launch_reference_kernel(cudaStream_t stream, const ReferenceCall& call, int kernel) {
   constexpr int kThreads = 128;

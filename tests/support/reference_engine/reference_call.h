@@ -19,6 +19,7 @@ struct ReferenceCall {
   ReferenceOp op = ReferenceOp::Affine;
   float scale = 1;
   float amount = 0;
+  std::int64_t spin_cycles = 0;  ///< Of the device's clock, before the first kernel reads. The host does not spin.
   const float* x = nullptr;
   const float* y = nullptr;
   const std::int64_t* position = nullptr;

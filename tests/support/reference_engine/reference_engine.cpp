@@ -46,6 +46,7 @@ std::string ReferenceEngine::serialize() const {
               {"op", static_cast<int>(op)},
               {"scale", scale},
               {"amount", amount},
+              {"spin_cycles", spin_cycles},
               {"auxiliary_streams", auxiliary_streams},
               {"streamable_bytes", streamable_bytes},
               {"tensors", list}}

@@ -32,6 +32,7 @@ struct ReferenceEngine {
   ReferenceOp op = ReferenceOp::Affine;
   float scale = 1;
   float amount = 0;
+  std::int64_t spin_cycles = 20000;  ///< Before it reads its inputs; some 10 us on a GPU.
   std::vector<ReferenceTensor> tensors{};
   int auxiliary_streams = 0;  ///< 0 or 1: the first kernel of a run goes there.
   std::int64_t streamable_bytes = 0;

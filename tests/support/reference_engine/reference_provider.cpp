@@ -31,6 +31,7 @@ class LoadedReferenceEngine final : public tensorrt::Engine {
     spec.op = static_cast<ReferenceOp>(json.at("op").get<int>());
     spec.scale = json.at("scale");
     spec.amount = json.at("amount");
+    spec.spin_cycles = json.at("spin_cycles");
     spec.auxiliary_streams = json.at("auxiliary_streams");
     spec.streamable_bytes = json.at("streamable_bytes");
     for (const Json& item : json.at("tensors")) {
@@ -181,6 +182,7 @@ class ReferenceEngineContext final : public tensorrt::EngineContext {
     call.op = engine_.spec.op;
     call.scale = engine_.spec.scale;
     call.amount = engine_.spec.amount;
+    call.spin_cycles = engine_.spec.spin_cycles;
     const auto floats = [this](std::size_t t) { return static_cast<float*>(addresses_[t]); };
     call.x = floats(0);
     call.scratch = reinterpret_cast<float*>(scratch_);

@@ -1,0 +1,17 @@
+// y = weight[0] * x + weight[1]: a short computation.
+#include "support/aoti_library/aoti_model.h"
+
+aoti_model::Model aoti_model::model() {
+  return {.inputs = 1,
+          .outputs = 1,
+          .run =
+              [](Call& call) {
+                const float* weight = call.constant(0);
+                const auto* x = call.input(0).data<float>();
+                const std::int64_t count = call.input(0).size(0);
+                Tensor out = Call::empty(kFloat, {count});
+                for (std::int64_t i = 0; i < count; ++i) out.data<float>()[i] = weight[0] * x[i] + weight[1];
+                call.set_output(0, std::move(out));
+              },
+          .constants = {{"weight_internal", "weight", 1, 2, false}}};
+}
