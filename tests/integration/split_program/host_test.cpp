@@ -10,6 +10,8 @@
 #include "base/sha256.h"
 #include "cli/inspect_files.h"
 #include "cli/inspect_report.h"
+#include "cli/random_values.h"
+#include "recorded_chain.h"
 #include "split_program.h"
 #include "support/reference_engine/reference_provider.h"
 #include "support/sanitized.h"
@@ -25,6 +27,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -89,14 +92,14 @@ class SplitProgramOnHostTest : public ::testing::Test {
     ASSERT_TRUE(backends_.register_alias(kCuda, "AotiHostBackend").ok());
     const std::shared_ptr<const testing::ReferenceProvider> provider{std::shared_ptr<void>{}, &provider_};
     ASSERT_TRUE(backends_.register_backend(kTensorRt, tensorrt::make_tensorrt_backend(provider)).ok());
-    use(kPairs, true, true, "host");
+    use(write_program(kPairs, true, true, "host"), input);
   }
 
-  /// Writes a program, reads it back, runs every input by itself.
-  void use(std::size_t pairs, bool cuda, bool engines, const std::string& folder) {
-    const auto files = write_program(pairs, cuda, engines, folder);
+  /// Reads a program, runs every input by itself.
+  void use(const Result<Files>& files, std::function<Value(std::size_t)> make_input) {
     ASSERT_TRUE(files.ok()) << files.error().to_string();
     files_ = *files;
+    make_input_ = std::move(make_input);
     const auto program = Program::load(files_.pte, files_.ptd);
     ASSERT_TRUE(program.ok()) << program.error().to_string();
     program_ = *program;
@@ -104,7 +107,7 @@ class SplitProgramOnHostTest : public ::testing::Test {
     ASSERT_NE(method, nullptr);
     serial_.clear();
     for (std::size_t i = 0; i < kInputs; ++i) {
-      const std::array inputs{input(i)};
+      const std::array inputs{make_input_(i)};
       const auto outputs = method->execute(inputs);
       ASSERT_TRUE(outputs.ok()) << outputs.error().to_string();
       serial_.push_back(bytes_of(outputs->front()));
@@ -132,7 +135,7 @@ class SplitProgramOnHostTest : public ::testing::Test {
     std::size_t wrong = 0;
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t i = (k * 7 + first) % kInputs;
-      const std::array inputs{input(i)};
+      const std::array inputs{make_input_(i)};
       const auto outputs = method.execute(inputs, how);
       if (!outputs.ok()) {
         ADD_FAILURE() << outputs.error().to_string();
@@ -157,6 +160,7 @@ class SplitProgramOnHostTest : public ::testing::Test {
   testing::ReferenceProvider provider_{runner_, 16};
   BackendRegistry backends_;
   Files files_;
+  std::function<Value(std::size_t)> make_input_;
   std::shared_ptr<const Program> program_;
   std::vector<std::string> serial_;
 };
@@ -238,7 +242,7 @@ TEST_F(SplitProgramOnHostTest, EveryScheduleGivesEveryCallItsOwnResult) {
     for (std::size_t k = 0; k < 6; ++k) {
       ExecuteOptions how;
       how.stream = streams[k % 3].ref();
-      const std::array inputs{input((seed + k * 5) % kInputs)};
+      const std::array inputs{make_input_((seed + k * 5) % kInputs)};
       auto execution = method->execute_async(inputs, how);
       ASSERT_TRUE(execution.ok()) << execution.error().to_string();
       executions.push_back(*std::move(execution));
@@ -283,12 +287,42 @@ TEST_F(SplitProgramOnHostTest, AStreamPerDelegateIsNotAlwaysRight) {
 }
 
 TEST_F(SplitProgramOnHostTest, OneDelegateOfEitherBackendGivesTheSameInFiveHundredRuns) {
-  use(1, true, false, "host_cuda_alone");
+  use(write_program(1, true, false, "host_cuda_alone"), input);
   EXPECT_EQ(count_calls(*program_), (Calls{1, 0}));
   EXPECT_EQ(count_wrong(*load(), 500), 0U);
-  use(1, false, true, "host_tensorrt_alone");
+  use(write_program(1, false, true, "host_tensorrt_alone"), input);
   EXPECT_EQ(count_calls(*program_), (Calls{0, 1}));
   EXPECT_EQ(count_wrong(*load(), 500), 0U);
+}
+
+TEST_F(SplitProgramOnHostTest, DelegatesOfRecordedProgramsGiveWhatWasRecorded) {
+  for (const std::string name : {"split25", "mlp"}) {
+    const auto chain = RecordedChain::read(std::filesystem::path{TANDEM_FIXTURES} / name);
+    ASSERT_TRUE(chain.ok()) << chain.error().to_string();
+    const auto recorded = chain->recorded(/*outputs=*/false);
+    const auto expected = chain->recorded(/*outputs=*/true);
+    ASSERT_TRUE(recorded.ok() && expected.ok());
+    Writer writer{chain->sizes(), {}};
+    const std::size_t passes = chain->passes_for(kPairs);
+    ASSERT_TRUE(chain->write(writer, passes, write_reference_engine).ok());
+    use(writer.save(std::filesystem::path{TANDEM_SPLIT_FOLDER} / ("host_" + name)), [&](std::size_t i) {
+      return i < recorded->size() ? (*recorded)[i].front()
+                                  : Value{*cli::random_tensor(ScalarType::Float, chain->sizes(), 100 + i, 0)};
+    });
+    const std::size_t calls = passes * chain->delegate_count();
+    EXPECT_EQ(count_calls(*program_), (Calls{calls, calls})) << name;
+    cli::Tolerance tolerance = chain->tolerance();
+    tolerance.atol = std::max(tolerance.atol, 2e-3);  // passes after the first get an input that is a little off
+    for (std::size_t i = 0; i < std::min(recorded->size(), kInputs); ++i) {
+      const Tensor found =
+          *Tensor::from_blob(serial_[i].data(), ScalarType::Float, (*expected)[i].front().tensor().sizes());
+      const cli::Comparison compared = cli::compare(found, (*expected)[i].front(), tolerance);
+      EXPECT_TRUE(compared.matched) << name << ", input " << i << ": " << compared.reason;
+    }
+    EXPECT_EQ((std::set<std::string>{serial_.begin(), serial_.end()}.size()), kInputs) << name;
+    EXPECT_EQ(count_wrong(*load(), 20), 0U) << name;
+    EXPECT_EQ(count_wrong_of_pool(*load(), 20), 0U) << name;
+  }
 }
 
 TEST(SplitProgramTwinTest, TensorRtItselfIsSaidToBeMissingWhereItIs) {

@@ -11,6 +11,9 @@
 namespace tandem::split {
 namespace {
 
+/// AOTInductor libraries. A program written from them has them under the id CudaBackend.
+bool is_aoti(std::string_view id) { return id == kCuda || id == "AotiHostBackend" || id == "AotiHostBackendB"; }
+
 Error no_chain(std::string why) { return Error{ErrorCode::NotSupported, "the program is no chain: " + std::move(why)}; }
 
 }  // namespace
@@ -43,7 +46,7 @@ Status RecordedChain::find_links() {
     }
     const auto* call = std::get_if<format::DelegateCall>(&instruction);
     if (call == nullptr) return no_chain("it has jumps or moves");
-    if (method.delegates[call->delegate].id != kCuda) return no_chain("it has other delegates");
+    if (!is_aoti(method.delegates[call->delegate].id)) return no_chain("it has other delegates");
     if (call->args.size() != 2 || tensor(call->args[0]) == nullptr || tensor(call->args[1]) == nullptr) {
       return no_chain("a delegate takes or gives more than one tensor");
     }

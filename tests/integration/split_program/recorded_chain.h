@@ -15,9 +15,9 @@
 
 namespace tandem::split {
 
-/// A recorded program (docs/case-folder.md) whose delegates are a chain: one float input, one float output, nothing but
-/// copies between them, and what comes out has the size of what goes in. Its delegates are called in turn with
-/// engines, all of it as often as it takes.
+/// A recorded program (docs/case-folder.md) whose delegates, AOTInductor libraries, are a chain: one float input, one
+/// float output, nothing but copies between them, and what comes out has the size of what goes in. Its delegates are
+/// called in turn with engines, all of it as often as it takes.
 class RecordedChain {
  public:
   /// Errors: as Program::load(); NotSupported, the program is no such chain, with the reason.
