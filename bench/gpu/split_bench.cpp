@@ -136,10 +136,8 @@ int run(int argc, char** argv) {
   // The program, as a file.
   split::Writer writer{chain.sizes(), device};
   must(chain.write(writer, chain.passes_for(split::kPairs), write_engine));
-  const std::filesystem::path place = std::filesystem::temp_directory_path() / "tandem_split_bench";
-  const split::Files files = must(writer.save(place));
+  const split::Files files = must(writer.save(split::folder_for("bench")));
   const auto program = must(Program::load(files.pte, files.ptd));
-  std::filesystem::remove_all(place);
   const double delegates = static_cast<double>(writer.calls().cuda + writer.calls().engines);
 
   testing::CudaRunner runner{gpu};

@@ -125,6 +125,7 @@ class CudaMachine final : public Machine {
     TANDEM_CHECK_OK(abandon_native(/*is_broken=*/false));
     return abandon_native(/*is_broken=*/true);
   }
+  std::uint64_t rounds() const override { return 8; }
   void reseed(std::uint64_t /*seed*/) override {}  // the GPU does as it likes
   WatchedRunner& runner() override { return runner_; }
   const testing::ReferenceProvider* provider() const override { return engine_.empty() ? &provider_ : nullptr; }

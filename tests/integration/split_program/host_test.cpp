@@ -82,7 +82,7 @@ Result<Files> write_program(std::size_t pairs, bool cuda, bool engines, const st
     }
     if (engines) call_engine_link(writer, pair);
   }
-  return writer.save(std::filesystem::path{TANDEM_SPLIT_FOLDER} / folder);
+  return writer.save(folder_for(folder));
 }
 
 class SplitProgramOnHostTest : public ::testing::Test {
@@ -305,7 +305,7 @@ TEST_F(SplitProgramOnHostTest, DelegatesOfRecordedProgramsGiveWhatWasRecorded) {
     Writer writer{chain->sizes(), {}};
     const std::size_t passes = chain->passes_for(kPairs);
     ASSERT_TRUE(chain->write(writer, passes, write_reference_engine).ok());
-    use(writer.save(std::filesystem::path{TANDEM_SPLIT_FOLDER} / ("host_" + name)), [&](std::size_t i) {
+    use(writer.save(folder_for("host_" + name)), [&](std::size_t i) {
       return i < recorded->size() ? (*recorded)[i].front()
                                   : Value{*cli::random_tensor(ScalarType::Float, chain->sizes(), 100 + i, 0)};
     });

@@ -91,6 +91,8 @@ class Machine {
   virtual Status spin(StreamRef stream, std::chrono::milliseconds time) = 0;
   /// Begins captures, and never finishes them as they should be.
   virtual Status abandon_captures() = 0;
+  /// How often a situation is tried, each time with another seed.
+  [[nodiscard]] virtual std::uint64_t rounds() const = 0;
   /// Another order for work that nothing orders, where the machine can choose.
   virtual void reseed(std::uint64_t seed) = 0;
   /// Of the engines that were loaded since forget().

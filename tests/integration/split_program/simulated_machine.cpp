@@ -99,6 +99,7 @@ class SimulatedMachine final : public Machine {
     });
     return abandoned.ok() ? Status{Error{ErrorCode::Internal, "the capture went well"}} : Status{};
   }
+  std::uint64_t rounds() const override { return 40; }
   void reseed(std::uint64_t seed) override { gpu_.reseed(seed); }
   WatchedRunner& runner() override { return runner_; }
   const testing::ReferenceProvider* provider() const override { return &provider_; }

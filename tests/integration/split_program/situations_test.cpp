@@ -30,7 +30,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds kLong = 20ms;
-constexpr std::uint64_t kSeeds = 8;  ///< Rounds of the tests of one situation.
 
 std::size_t runs() {
   const char* const value = std::getenv("TANDEM_SPLIT_RUNS");
@@ -72,7 +71,7 @@ class SplitProgramTest : public ::testing::TestWithParam<std::tuple<MachineKind,
     const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
     std::string name = std::string{test->test_suite_name()} + "." + test->name();
     std::ranges::replace(name, '/', '_');
-    const auto files = writer.save(std::filesystem::path{TANDEM_SPLIT_FOLDER} / name);
+    const auto files = writer.save(folder_for(name));
     if (!files.ok()) {
       ADD_FAILURE() << files.error().to_string();
       return nullptr;
@@ -264,14 +263,14 @@ TEST_P(SplitProgramTest, APoolOfEightSharesTwoInstances) {
 TEST_P(SplitProgramTest, ACallersNonBlockingStream) {
   const auto method = load_split();
   ASSERT_NE(method, nullptr);
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= machine_->rounds(); ++seed) {
     machine_->reseed(seed);
     const Stream stream = make_stream();
     ExecuteOptions options;
     options.stream = stream.ref();
-    EXPECT_EQ(count_wrong(*method, runs() / kSeeds, options, seed), 0U) << "seed " << seed;
+    EXPECT_EQ(count_wrong(*method, runs() / machine_->rounds() + 1, options, seed), 0U) << "seed " << seed;
     const CallerStreamGuard guard{stream};
-    EXPECT_EQ(count_wrong(*method, runs() / kSeeds, {}, seed + 1), 0U) << "with a guard, seed " << seed;
+    EXPECT_EQ(count_wrong(*method, runs() / machine_->rounds() + 1, {}, seed + 1), 0U) << "with a guard, seed " << seed;
   }
 }
 
@@ -280,7 +279,7 @@ TEST_P(SplitProgramTest, AsynchronousOnThreeStreamsAndTwoInstances) {
   two.instances = 2;
   const auto method = load_split({}, two);
   ASSERT_NE(method, nullptr);
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= machine_->rounds(); ++seed) {
     machine_->reseed(seed);
     const std::array streams{make_stream(), make_stream(), make_stream()};
     std::vector<Execution> executions;
@@ -334,7 +333,7 @@ TEST_P(SplitProgramTest, ALateProducerOnTheCallersStream) {
   std::vector<Tensor> sources;
   for (std::size_t i = 0; i < kInputs; ++i) sources.push_back(device_input(i));
   const Tensor x = device_input(0);
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= machine_->rounds(); ++seed) {
     machine_->reseed(seed);
     const Stream own = make_stream();
     for (const StreamRef stream : {own.ref(), StreamRef{machine_->device().thread_stream()}}) {
@@ -359,7 +358,7 @@ TEST_P(SplitProgramTest, ALateProducerOnAnotherStream) {
   std::vector<Tensor> sources;
   for (std::size_t i = 0; i < kInputs; ++i) sources.push_back(device_input(i));
   const Tensor x = device_input(0);
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= machine_->rounds(); ++seed) {
     machine_->reseed(seed);
     const Stream producer = make_stream();
     const Stream stream = make_stream();
@@ -389,7 +388,7 @@ TEST_P(SplitProgramTest, ASlowReaderOrderedOnlyByDoneWhileTheNextCallsRun) {
   for (std::size_t i = 0; i < kInputs; ++i) sources.push_back(device_input(i));
   std::vector<device::Buffer> copies;
   for (std::size_t k = 0; k < kCalls; ++k) copies.push_back(*machine_->device().allocate(serial_.front().size()));
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= machine_->rounds(); ++seed) {
     machine_->reseed(seed);
     const Stream stream = make_stream();
     const Stream reader = make_stream();
@@ -424,7 +423,7 @@ TEST_P(SplitProgramTest, AReaderWhoseOutputIsDroppedRightAfterItWasEnqueued) {
   for (std::size_t i = 0; i < kInputs; ++i) sources.push_back(device_input(i));
   std::vector<device::Buffer> copies;
   for (std::size_t k = 0; k < kCalls; ++k) copies.push_back(*machine_->device().allocate(serial_.front().size()));
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= machine_->rounds(); ++seed) {
     machine_->reseed(seed);
     const Stream stream = make_stream();
     const Stream reader = make_stream();
@@ -457,7 +456,7 @@ TEST_P(SplitProgramTest, AReaderWhoseOutputIsDroppedRightAfterItWasEnqueued) {
 TEST_P(SplitProgramTest, AbandonedCapturesInBetween) {
   const auto method = load_split();
   ASSERT_NE(method, nullptr);
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= machine_->rounds(); ++seed) {
     machine_->reseed(seed);
     const Status abandoned = machine_->abandon_captures();
     ASSERT_TRUE(abandoned.ok()) << abandoned.error().to_string();
@@ -473,7 +472,7 @@ TEST_P(SplitProgramTest, EnginesWhoseAuxiliaryStreamIsBusy) {
   ASSERT_NE(method, nullptr);
   const std::vector<device::Stream*> auxiliary = machine_->runner().auxiliary();
   if (auxiliary.empty()) GTEST_SKIP() << "nobody knows the engines' auxiliary streams";
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= machine_->rounds(); ++seed) {
     machine_->reseed(seed);
     const Stream stream = make_stream();
     for (device::Stream* busy : auxiliary) ASSERT_TRUE(machine_->spin(StreamRef{*busy}, kLong).ok());

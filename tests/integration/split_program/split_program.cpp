@@ -21,6 +21,16 @@ TensorSpec spec_of(const std::vector<std::int64_t>& sizes, DeviceId device = {})
 
 }  // namespace
 
+std::filesystem::path folder_for(const std::string& name) {
+  std::filesystem::path folder = std::filesystem::path{TANDEM_SPLIT_FOLDER} / name;
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (!failed) return folder;
+  folder = std::filesystem::temp_directory_path() / "tandem_split_program" / name;
+  std::filesystem::create_directories(folder, failed);  // writing says what is wrong
+  return folder;
+}
+
 Writer::Writer(const std::vector<std::int64_t>& sizes, DeviceId io)
     : method_{program_.method("forward")}, io_{io}, x_{method_.tensor(spec_of(sizes, io))}, last_sizes_{sizes} {
   method_.inputs({x_});
@@ -69,8 +79,6 @@ void Writer::call_engine(std::span<const std::byte> payload) {
 
 Result<Files> Writer::save(const std::filesystem::path& folder) {
   method_.outputs({write_pending(io_)});
-  std::error_code ignored;  // save() says what is wrong
-  std::filesystem::create_directories(folder, ignored);
   TANDEM_TRY(const BuiltProgram built, program_.build());
   Files files{folder / "split_program.pte", {}};
   if (!built.ptd.empty()) files.ptd.push_back(folder / "split_program.ptd");

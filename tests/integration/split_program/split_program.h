@@ -29,6 +29,9 @@ struct Files {
   std::vector<std::filesystem::path> ptd{};
 };
 
+/// A folder for a program: in the build folder, or where that is not there, with temporary files.
+[[nodiscard]] std::filesystem::path folder_for(const std::string& name);
+
 /// Calls by backend.
 struct Calls {
   std::size_t cuda = 0;
