@@ -22,6 +22,7 @@
 #include <string_view>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace tandem::split {
@@ -91,7 +92,7 @@ class SplitProgramTest : public ::testing::TestWithParam<std::tuple<MachineKind,
   }
   std::unique_ptr<LoadedMethod> load(const std::shared_ptr<const Program>& program, MethodOptions options) {
     if (program == nullptr) return nullptr;
-    auto method = machine_->load(program, options);
+    auto method = machine_->load(program, std::move(options));
     if (!method.ok()) {
       ADD_FAILURE() << method.error().to_string();
       return nullptr;
