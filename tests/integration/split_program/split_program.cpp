@@ -2,7 +2,11 @@
 
 #include "format/pte/pte.h"
 
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -82,7 +86,15 @@ Result<Files> Writer::save(const std::filesystem::path& folder) {
   TANDEM_TRY(const BuiltProgram built, program_.build());
   Files files{folder / "split_program.pte", {}};
   if (!built.ptd.empty()) files.ptd.push_back(folder / "split_program.ptd");
-  TANDEM_CHECK_OK(program_.save(files.pte, built.ptd.empty() ? std::filesystem::path{} : files.ptd.front()));
+  // Tests run in processes next to each other: one has the file mapped while another writes the same.
+  const std::string mine = "." + std::to_string(::getpid());
+  const auto beside = [&mine](const std::filesystem::path& file) {
+    return std::filesystem::path{file.string() + mine};
+  };
+  TANDEM_CHECK_OK(
+      program_.save(beside(files.pte), files.ptd.empty() ? std::filesystem::path{} : beside(files.ptd.front())));
+  for (const std::filesystem::path& file : files.ptd) std::filesystem::rename(beside(file), file);
+  std::filesystem::rename(beside(files.pte), files.pte);
   return files;
 }
 
