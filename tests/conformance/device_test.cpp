@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -343,6 +344,90 @@ TEST_P(DeviceTest, ForeignEventsAreRefused) {
   }
 }
 
+// ---- graphs ----
+
+/// Errors skip: a vendor may have none.
+class GraphTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    const auto made = device().make_graph();
+    if (!made.ok()) GTEST_SKIP() << made.error().to_string();
+  }
+  std::unique_ptr<GraphBuilder> builder() { return *device().make_graph(); }
+};
+
+TEST_P(GraphTest, PiecesRunInTheirOrderEachTime) {
+  const Buffer a = make_buffer(64);
+  const Buffer b = make_buffer(64);
+  const auto on = make_stream();
+  const auto making = builder();
+  ASSERT_TRUE(making->copy(b.data(), a.data(), 64).ok());
+  ASSERT_TRUE(making
+                  ->capture([&](Stream& capturing) -> Status {
+                    TANDEM_CHECK_OK(capturing.fill(a.data(), std::byte{7}, 32));
+                    return capturing.copy(b.data() + 32, a.data(), 16);
+                  })
+                  .ok());
+  ASSERT_TRUE(making->copy(a.data() + 48, b.data(), 16).ok());
+  const auto graph = making->finish(*on);
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  EXPECT_EQ((*graph)->node_count(), 4U);
+  EXPECT_EQ(contents(a), all_of(64, 0)) << "nothing has run";
+  for (const std::uint8_t start : std::array<std::uint8_t, 2>{1, 2}) {
+    ASSERT_TRUE(on->fill(a.data(), std::byte{start}, 64).ok());
+    ASSERT_TRUE((*graph)->launch(*on).ok());
+    ASSERT_TRUE(on->synchronize().ok());
+    std::vector<std::byte> expected_b = all_of(64, start);
+    std::fill_n(expected_b.begin() + 32, 16, std::byte{7});
+    EXPECT_EQ(contents(b), expected_b);
+    std::vector<std::byte> expected_a = all_of(64, start);
+    std::fill_n(expected_a.begin(), 32, std::byte{7});
+    EXPECT_EQ(contents(a), expected_a);
+  }
+}
+
+TEST_P(GraphTest, MayGoWhileItRunsAndKeepsWhatItUses) {
+  const Buffer a = make_buffer(1 << 16);
+  const auto on = make_stream();
+  const auto kept = std::make_shared<int>(1);
+  {
+    const auto making = builder();
+    making->keep(kept);
+    ASSERT_TRUE(
+        making->capture([&](Stream& capturing) { return capturing.fill(a.data(), std::byte{5}, a.size()); }).ok());
+    const auto graph = making->finish(*on);
+    ASSERT_TRUE(graph.ok());
+    EXPECT_EQ(kept.use_count(), 2);
+    ASSERT_TRUE((*graph)->launch(*on).ok());
+  }
+  ASSERT_TRUE(on->synchronize().ok());
+  EXPECT_EQ(contents(a), all_of(a.size(), 5));
+  EXPECT_EQ(kept.use_count(), 1);
+}
+
+TEST_P(GraphTest, ACaptureThatFailsOrWaitsLeavesGraphAndStreamsAsTheyWere) {
+  const Buffer a = make_buffer(16);
+  const auto on = make_stream();
+  const auto making = builder();
+  const Status failed = making->capture([&](Stream& capturing) -> Status {
+    TANDEM_CHECK_OK(capturing.fill(a.data(), std::byte{1}, 16));
+    return Error{ErrorCode::BackendFailed, "as told"};
+  });
+  EXPECT_EQ(failed.error().message(), "as told");
+  EXPECT_FALSE(making->capture([](Stream& capturing) { return capturing.synchronize(); }).ok());
+  ASSERT_TRUE(making->capture([&](Stream& capturing) { return capturing.fill(a.data(), std::byte{2}, 8); }).ok());
+  const auto graph = making->finish(*on);
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ((*graph)->node_count(), 1U);
+  ASSERT_TRUE((*graph)->launch(*on).ok());
+  ASSERT_TRUE(on->synchronize().ok());
+  std::vector<std::byte> expected = all_of(16, 0);
+  std::fill_n(expected.begin(), 8, std::byte{2});
+  EXPECT_EQ(contents(a), expected);
+}
+
 TEST_P(DeviceTest, EveryThreadHasItsOwnStreamAndNoIdComesBack) {
   const StreamId mine = stream().id();
   EXPECT_EQ(mine.device, device().id());
@@ -571,6 +656,7 @@ const Candidate kSeeded{"seeded_host", []() -> Result<Device*> { return &seeded(
 
 INSTANTIATE_TEST_SUITE_P(Devices, DeviceTest, ::testing::Values(kHost, kSeeded), name_of);
 INSTANTIATE_TEST_SUITE_P(Devices, HostWorkTest, ::testing::Values(kHost, kSeeded), name_of);
+INSTANTIATE_TEST_SUITE_P(Devices, GraphTest, ::testing::Values(kHost, kSeeded), name_of);
 
 #ifdef TANDEM_HAS_CUDA
 /// The last one: whatever is done on device 0 by accident fails where there are two.
@@ -579,10 +665,12 @@ Result<Device*> cuda() {
   return last;
 }
 INSTANTIATE_TEST_SUITE_P(Cuda, DeviceTest, ::testing::Values(Candidate{"cuda", &cuda}), name_of);
+INSTANTIATE_TEST_SUITE_P(Cuda, GraphTest, ::testing::Values(Candidate{"cuda", &cuda}), name_of);
 #endif
 #ifdef TANDEM_HAS_HIP
-INSTANTIATE_TEST_SUITE_P(Hip, DeviceTest, ::testing::Values(Candidate{"hip", [] { return hip::find_device(0); }}),
-                         name_of);
+const Candidate kHip{"hip", [] { return hip::find_device(0); }};
+INSTANTIATE_TEST_SUITE_P(Hip, DeviceTest, ::testing::Values(kHip), name_of);
+INSTANTIATE_TEST_SUITE_P(Hip, GraphTest, ::testing::Values(kHip), name_of);
 #endif
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "device/host/host_graph.h"
 
 #include <cstdint>
 #include <memory>
@@ -19,6 +20,7 @@ class SeededHost final : public Device {
   [[nodiscard]] Result<Buffer> allocate(std::size_t bytes) override;
   [[nodiscard]] Stream& thread_stream() noexcept override;
   [[nodiscard]] Result<std::unique_ptr<Stream>> make_stream() override;
+  [[nodiscard]] Result<std::unique_ptr<GraphBuilder>> make_graph() override { return make_host_graph(); }
 
  private:
   class World;
