@@ -385,7 +385,7 @@ Status AotiContext::record(EnqueueArgs& args) {
     std::shared_ptr<AotiDevice> device;
     std::shared_ptr<const void> memory;
   };
-  args.recorder->keep(std::make_shared<const Kept>(device_, memory_.hold()));
+  args.recorder->keep(std::make_shared<const Kept>(Kept{device_, memory_.hold()}));
   return {};
 }
 
