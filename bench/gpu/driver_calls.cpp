@@ -2,9 +2,13 @@
 
 #include <cupti.h>
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <map>
+#include <type_traits>
 
 namespace tandem::bench {
 namespace {
@@ -40,9 +44,7 @@ struct Cupti {
   }
 };
 
-}  // namespace
-
-std::map<std::string, std::uint64_t> count_driver_calls(const std::function<void()>& work) {
+std::map<std::string, std::uint64_t> count_calls(const std::function<void()>& work) {
   static const Cupti cupti = Cupti::load();
   std::map<std::string, std::uint64_t> by_name;
   CUpti_SubscriberHandle subscriber{};
@@ -62,6 +64,18 @@ std::map<std::string, std::uint64_t> count_driver_calls(const std::function<void
     by_name[is_named ? name : "call " + std::to_string(id)] += calls[id];
   }
   return by_name;
+}
+
+}  // namespace
+
+std::string driver_calls_text(int times, const std::function<void()>& call) {
+  std::string text;
+  for (const auto& [name, count] : count_calls([times, &call] {
+         for (int i = 0; i < times; ++i) call();
+       })) {
+    text += fmt::format("{}{} {:.2g}", text.empty() ? "" : ", ", name, static_cast<double>(count) / times);
+  }
+  return text.empty() ? "not counted, no CUPTI here" : text;
 }
 
 }  // namespace tandem::bench

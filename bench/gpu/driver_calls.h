@@ -1,14 +1,13 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 
 namespace tandem::bench {
 
-/// Calls of the CUDA driver by name while `work` runs, whoever makes them: Tandem, CUDA's runtime, a delegate's
-/// library. Empty where CUPTI, which counts them, is not installed. Slows the work down. One at a time.
-[[nodiscard]] std::map<std::string, std::uint64_t> count_driver_calls(const std::function<void()>& work);
+/// Calls of the CUDA driver by name in one of `times` calls, "cuLaunchKernel 25, cuMemcpyAsync 2", whoever makes them:
+/// Tandem, CUDA's runtime, a delegate's library. Says so where CUPTI, which counts them, is not installed. Slows the
+/// calls down. One at a time.
+[[nodiscard]] std::string driver_calls_text(int times, const std::function<void()>& call);
 
 }  // namespace tandem::bench

@@ -7,6 +7,7 @@
 // ones before anything is timed.
 #include "backends/aoti/cuda_backend.h"
 #include "backends/aoti/cuda_functions.h"
+#include "bench/gpu/bench_tools.h"
 #include "bench/gpu/driver_calls.h"
 #include "cli/case_folder.h"
 #include "cli/compare.h"
@@ -42,39 +43,11 @@
 namespace tandem {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-[[noreturn]] void stop(const std::string& why) {
-  fmt::print(stderr, "tandem_gpu_bench: {}\n", why);
-  std::exit(1);
-}
-template <class T>
-T must(Result<T> result) {
-  if (!result.ok()) stop(result.error().to_string());
-  return *std::move(result);
-}
-void must(const Status& status) {
-  if (!status.ok()) stop(status.error().to_string());
-}
-void must(cudaError_t code) {
-  if (code != cudaSuccess) stop(cudaGetErrorString(code));
-}
-
-double us(Clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
-
-struct Times {
-  std::vector<double> all{};
-  void add(Clock::duration time) { all.push_back(us(time)); }
-  [[nodiscard]] double at(double percent) {
-    std::sort(all.begin(), all.end());
-    return all.empty() ? 0
-                       : all[std::min(all.size() - 1,
-                                      static_cast<std::size_t>(percent / 100 * static_cast<double>(all.size())))];
-  }
-  [[nodiscard]] std::string text() {
-    return fmt::format("p50 {:8.1f}  p90 {:8.1f}  p99 {:8.1f} us", at(50), at(90), at(99));
-  }
-};
+using bench::Clock;
+using bench::must;
+using bench::stop;
+using bench::Times;
+using bench::us;
 
 // ---- launches as the delegates make them ----
 
@@ -320,14 +293,8 @@ Loaded bench_program(const std::filesystem::path& path) {
                                                    info.nodes, us(info.graph_time), us(info.steps_time)));
   }
   for (Way& way : ways) {
-    constexpr int kCounted = 100;
-    std::string text;
-    for (const auto& [name, calls] : bench::count_driver_calls([&] {
-           for (int i = 0; i < kCounted; ++i) must(way.method->execute_into(loaded.inputs, outputs));
-         })) {
-      text += fmt::format("{}{} {:.2g}", text.empty() ? "" : ", ", name, static_cast<double>(calls) / kCounted);
-    }
-    fmt::print("  driver calls a run, {}: {}\n", way.name, text.empty() ? "not counted, no CUPTI here" : text);
+    fmt::print("  driver calls a run, {}: {}\n", way.name,
+               bench::driver_calls_text(100, [&] { must(way.method->execute_into(loaded.inputs, outputs)); }));
   }
   must(cudaGraphExecDestroy(raw));
   must(cudaStreamDestroy(stream));

@@ -8,6 +8,7 @@
 // device. All three ways must give the same bits before anything is timed.
 #include "backends/aoti/cuda_backend.h"
 #include "backends/tensorrt/tensorrt_backend.h"
+#include "bench/gpu/bench_tools.h"
 #include "bench/gpu/driver_calls.h"
 #include "cli/random_values.h"
 #include "device/cuda/cuda_device.h"
@@ -35,20 +36,10 @@
 namespace tandem {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-[[noreturn]] void stop(const std::string& why) {
-  fmt::print(stderr, "tandem_split_bench: {}\n", why);
-  std::exit(1);
-}
-template <class T>
-T must(Result<T> result) {
-  if (!result.ok()) stop(result.error().to_string());
-  return *std::move(result);
-}
-void must(const Status& status) {
-  if (!status.ok()) stop(status.error().to_string());
-}
+using bench::Clock;
+using bench::must;
+using bench::stop;
+using bench::Times;
 
 /// Waits for the device after every delegate, as code does that does not trust the order.
 class WaitingBackend final : public Backend {
@@ -101,14 +92,9 @@ class WaitingBackend final : public Backend {
 struct Way {
   const char* name = "";
   std::shared_ptr<Method> method{};
-  std::vector<double> whole{};  ///< Microseconds: until the output is there.
-  std::vector<double> call{};   ///< Until the call returns.
+  Times whole{};  ///< Until the output is there.
+  Times call{};   ///< Until the call returns.
 };
-
-double at(std::vector<double>& all, double part) {
-  std::sort(all.begin(), all.end());
-  return all[std::min(all.size() - 1, static_cast<std::size_t>(part * static_cast<double>(all.size())))];
-}
 
 /// The shortest engines that there are: what is measured is the host.
 void write_engine(split::Writer& writer, std::size_t /*pair*/, bool ends_pass) {
@@ -130,7 +116,7 @@ int run(int argc, char** argv) {
     }
   }
   device::cuda::CudaDevice& gpu = *must(device::cuda::find_device(device.index));
-  if (cudaSetDevice(device.index) != cudaSuccess) stop("cudaSetDevice failed");
+  must(cudaSetDevice(device.index));
   const split::RecordedChain chain = must(split::RecordedChain::read(folder));
 
   // The program, as a file.
@@ -190,27 +176,23 @@ int run(int argc, char** argv) {
       const auto returned = Clock::now();
       must(execution.done().synchronize());
       const auto end = Clock::now();
-      way.call.push_back(std::chrono::duration<double, std::micro>(returned - begin).count());
-      way.whole.push_back(std::chrono::duration<double, std::micro>(end - begin).count());
+      way.call.add(returned - begin);
+      way.whole.add(end - begin);
     }
   }
   fmt::print("{}: {} calls of CudaBackend and {} of TensorRTBackend in turn, {} rounds\n", folder.string(),
              writer.calls().cuda, writer.calls().engines, rounds);
   for (Way& way : ways) {
     fmt::print("  {:<28} p50 {:8.1f}  p99 {:8.1f} us; the call p50 {:8.1f} us, {:6.2f} us a delegate\n", way.name,
-               at(way.whole, 0.5), at(way.whole, 0.99), at(way.call, 0.5), at(way.call, 0.5) / delegates);
+               way.whole.at(50), way.whole.at(99), way.call.at(50), way.call.at(50) / delegates);
   }
   fmt::print("  graph: {} nodes\n", graphs.front().nodes);
   for (Way& way : ways) {
-    std::string text;
-    for (const auto& [name, calls] : bench::count_driver_calls([&] {
-           // Outputs that are dropped come back: all calls have the same addresses.
-           for (int i = 0; i < kCounted; ++i) static_cast<void>(must(way.method->execute_async(inputs, on_stream)));
-         })) {
-      text += fmt::format("{}{} {:.2g}", text.empty() ? "" : ", ", name, static_cast<double>(calls) / kCounted);
-    }
+    // Outputs that are dropped come back: all calls have the same addresses.
+    const std::string text = bench::driver_calls_text(
+        kCounted, [&] { static_cast<void>(must(way.method->execute_async(inputs, on_stream))); });
     must(stream.synchronize());
-    fmt::print("  driver calls a call, {}: {}\n", way.name, text.empty() ? "not counted, no CUPTI here" : text);
+    fmt::print("  driver calls a call, {}: {}\n", way.name, text);
   }
   return 0;
 }
