@@ -188,16 +188,16 @@ class TANDEM_EXPORT Method {
   /// Lifetime: the tensors of `inputs` and `options.outputs` are kept; memory of the caller's under them stays valid,
   ///   and inputs unchanged, until `done` has passed. A tensor may be dropped while it is in use.
   /// Errors: as execute(), if nothing was enqueued; WouldBlock, a step (MethodMeta::is_fully_async()) or an output
-  /// bound
-  ///   to memory of the host needs the host, and there is no executor. Later ones are those of `done`.
+  ///   that is bound to memory of the host needs the host, and there is no executor. Later ones are those of
+  ///   `done`.
   [[nodiscard]] Result<Execution> execute_async(std::span<const Value> inputs, const ExecuteOptions& options = {});
 
   /// Makes the graphs of executions like this one ahead of time, in every instance: same sizes and numbers, and where
   /// inputs and bound outputs are on the device, same addresses. Runs nothing, and changes no state. Blocks until
   /// earlier executions are over. Nothing to do on the host, and with GraphPolicy::Off. Steps of the host are passed
-  /// over, so sizes that depend on their results are not prepared for. Errors: as execute(), before anything is
-  /// enqueued; NotSupported, a delegate has never run at these sizes, or can be in
-  ///   no graph.
+  /// over, so sizes that depend on their results are not prepared for.
+  /// Errors: as execute(), before anything is enqueued; NotSupported, a delegate has never run at these sizes, or can
+  ///   be in no graph.
   [[nodiscard]] Status prepare(std::span<const Value> inputs, const ExecuteOptions& options = {});
   /// What became of the stretches that may be graphs, in the order of the method; of one instance. Empty on the host,
   /// and where the method was loaded without graphs. Blocks while every instance is being enqueued on.

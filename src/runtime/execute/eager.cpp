@@ -213,10 +213,9 @@ Status record_step(Instance& instance, StreamRef stream, Recorder& recorder, boo
   if (step.kind == Step::Kind::Delegate) {
     status = call_delegate(instance, index, stream, &recorder, is_captured);
   } else if (step.kind == Step::Kind::Copy) {
-    const TensorArg& from = instance.args_of(step)[0]->tensor;
-    TensorArg& to = instance.args_of(step)[1]->tensor;
-    status = prepare_copy(from, to);
-    if (status.ok()) status = recorder.copy(to.data, from.data, from.nbytes());
+    TANDEM_CHECK_OK(take_copied_sizes(instance, index));
+    const auto args = instance.args_of(step);
+    status = recorder.copy(args[1]->tensor.data, args[0]->tensor.data, args[0]->tensor.nbytes());
   }
   if (!status.ok()) return std::move(status).error().with_site(site_of(schedule, step));
   return {};

@@ -29,8 +29,8 @@ inline constexpr std::uint64_t kMaxStepsPerRun = 10'000'000;
 [[nodiscard]] Status run_step(Instance& instance, StreamRef stream, std::uint32_t& next);
 
 /// Puts the work of a step of the device into a graph, and leaves its results' sizes and numbers as a run would.
-/// `stream` is where the graph will run; with `is_captured`, it captures, and gets the work of a delegate. Errors:
-/// NotSupported, the step cannot be recorded; as run_step().
+/// `stream` is where the graph will run; with `is_captured`, it captures, and gets the work of a delegate.
+/// Errors: NotSupported, the step cannot be recorded; as run_step().
 [[nodiscard]] Status record_step(Instance& instance, StreamRef stream, Recorder& recorder, bool is_captured,
                                  std::uint32_t step);
 
