@@ -11,11 +11,11 @@ namespace {
 class TensorRtSource final : public DelegateSource {
  public:
   FileReference engine{};
-  tensorrt::BlobContents contents{};  ///< All but the engine.
+  tensorrt::Blob contents{};  ///< All but the engine.
   ManifestSpot spot{};
 
   Result<EncodedDelegate> encode(const ReadFile& files) const override {
-    tensorrt::BlobContents blob = contents;
+    tensorrt::Blob blob = contents;
     TANDEM_TRY(blob.engine, load_bytes(engine, files));
     Result<std::vector<std::byte>> payload = tensorrt::write_blob(blob);
     if (!payload.ok()) return spot.error(payload.error());
@@ -34,10 +34,10 @@ Status read_names(const ManifestNode& delegate, std::string_view key, std::vecto
   return {};
 }
 
-Result<tensorrt::BlobContents::Alias> read_alias(const ManifestNode& node) {
+Result<tensorrt::BlobAlias> read_alias(const ManifestNode& node) {
   static constexpr std::string_view kKeys[] = {"output", "input", "kind"};
   TANDEM_CHECK_OK(node.check_keys(kKeys));
-  tensorrt::BlobContents::Alias alias;
+  tensorrt::BlobAlias alias;
   TANDEM_TRY(const ManifestNode output, node.require("output"));
   TANDEM_TRY(alias.output, output.text());
   TANDEM_TRY(const ManifestNode input, node.require("input"));
@@ -45,7 +45,7 @@ Result<tensorrt::BlobContents::Alias> read_alias(const ManifestNode& node) {
   if (const auto kind = node.find("kind")) {
     TANDEM_TRY(const std::string name, kind->text());
     if (name != "kv_cache_update" && name != "user") return kind->unexpected("\"kv_cache_update\" or \"user\"");
-    if (name == "user") alias.kind = tensorrt::BlobContents::Alias::Kind::User;
+    if (name == "user") alias.kind = tensorrt::BlobAlias::Kind::User;
   }
   return alias;
 }
@@ -60,7 +60,7 @@ Result<std::shared_ptr<const DelegateSource>> read(const ManifestNode& delegate,
   if (const auto aliases = delegate.find("aliased_io")) {
     TANDEM_TRY(const std::vector<ManifestNode> items, aliases->list());
     for (const ManifestNode& item : items) {
-      TANDEM_TRY(tensorrt::BlobContents::Alias alias, read_alias(item));
+      TANDEM_TRY(tensorrt::BlobAlias alias, read_alias(item));
       source->contents.aliases.push_back(std::move(alias));
     }
   }
@@ -73,7 +73,7 @@ Result<std::shared_ptr<const DelegateSource>> read(const ManifestNode& delegate,
   }
   // What the names say wrong shows without the engine.
   constexpr std::array<std::byte, 1> kSomeEngine{};
-  tensorrt::BlobContents tried = source->contents;
+  tensorrt::Blob tried = source->contents;
   tried.engine = kSomeEngine;
   if (const auto blob = tensorrt::write_blob(tried); !blob.ok()) return source->spot.error(blob.error());
   return std::shared_ptr<const DelegateSource>{std::move(source)};

@@ -25,7 +25,7 @@ Error not_written(std::string message, std::string field) {
   return Error{ErrorCode::InvalidArgument, "TensorRT blob: " + std::move(message)}.with_field(std::move(field));
 }
 
-Status check_names(const BlobContents& contents) {
+Status check_names(const Blob& contents) {
   std::set<std::string_view> known;
   for (const auto* list : {&contents.inputs, &contents.outputs}) {
     for (std::size_t i = 0; i < list->size(); ++i) {
@@ -38,7 +38,7 @@ Status check_names(const BlobContents& contents) {
   return {};
 }
 
-Status check_aliases(const BlobContents& contents) {
+Status check_aliases(const Blob& contents) {
   const auto has = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
@@ -46,7 +46,7 @@ Status check_aliases(const BlobContents& contents) {
   std::set<std::string_view> inputs;
   std::set<std::string_view> outputs;
   for (std::size_t i = 0; i < contents.aliases.size(); ++i) {
-    const BlobContents::Alias& alias = contents.aliases[i];
+    const BlobAlias& alias = contents.aliases[i];
     const std::string field = fmt::format("aliased_io[{}]", i);
     if (alias.input.empty() || (!inferred && !has(contents.inputs, alias.input))) {
       return not_written(fmt::format("no input '{}'", alias.input), field + ".input");
@@ -64,20 +64,18 @@ Status check_aliases(const BlobContents& contents) {
   return {};
 }
 
-std::string_view name_of(BlobContents::Alias::Kind kind) {
-  return kind == BlobContents::Alias::Kind::User ? "user" : "kv_cache_update";
-}
+std::string_view name_of(BlobAlias::Kind kind) { return kind == BlobAlias::Kind::User ? "user" : "kv_cache_update"; }
 
 Json binding(const std::string& name, bool is_input) {
   return {{"name", name}, {"dtype", ""}, {"shape", Json::array()}, {"is_input", is_input}};
 }
 
-Result<std::string> metadata_of(const BlobContents& contents) {
+Result<std::string> metadata_of(const Blob& contents) {
   Json bindings = Json::array();
   for (const std::string& name : contents.inputs) bindings.push_back(binding(name, true));
   for (const std::string& name : contents.outputs) bindings.push_back(binding(name, false));
   Json aliases = Json::array();
-  for (const BlobContents::Alias& alias : contents.aliases) {
+  for (const BlobAlias& alias : contents.aliases) {
     aliases.push_back({{"output", alias.output}, {"input", alias.input}, {"kind", name_of(alias.kind)}});
   }
   const Json metadata{{"io_bindings", std::move(bindings)},
@@ -100,7 +98,7 @@ void put(std::vector<std::byte>& bytes, std::size_t offset, T value) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> write_blob(const BlobContents& contents) {
+Result<std::vector<std::byte>> write_blob(const Blob& contents) {
   if (contents.engine.empty()) return not_written("an engine of no bytes", "engine");
   if (contents.device_id < 0) {
     return not_written("no device", "device_id").with_expected("0 or more", std::to_string(contents.device_id));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kEngine = "engine bytes";
 
-BlobContents contents() {
+Blob contents() {
   return {.inputs = {"x", "cache_in"},
           .outputs = {"y", "cache_out"},
           .device_id = 1,
@@ -50,8 +50,27 @@ TEST(TensorRtBlob, HasHeaderMetadataAndEngine) {
   EXPECT_EQ(text_at(*blob, engine_offset, kEngine.size()), kEngine);
 }
 
+TEST(TensorRtBlob, IsReadBackAsItWasWritten) {
+  Blob written = contents();
+  written.aliases = {{"cache_out", "cache_in", BlobAlias::Kind::User}};
+  written.hardware_compatible = true;
+  const auto bytes = write_blob(written);
+  ASSERT_TRUE(bytes.ok()) << bytes.error().to_string();
+  const auto read = parse_blob(*bytes);
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(read->inputs, written.inputs);
+  EXPECT_EQ(read->outputs, written.outputs);
+  ASSERT_EQ(read->aliases.size(), 1U);
+  EXPECT_EQ(read->aliases[0].output, "cache_out");
+  EXPECT_EQ(read->aliases[0].input, "cache_in");
+  EXPECT_EQ(read->aliases[0].kind, BlobAlias::Kind::User);
+  EXPECT_EQ(read->device_id, 1);
+  EXPECT_TRUE(read->hardware_compatible);
+  EXPECT_EQ(text_at({read->engine.begin(), read->engine.end()}, 0, read->engine.size()), kEngine);
+}
+
 TEST(TensorRtBlob, AliasesNeedTheSecondVersion) {
-  BlobContents aliased = contents();
+  Blob aliased = contents();
   aliased.aliases = {{"cache_out", "cache_in"}};
   const auto blob = write_blob(aliased);
   ASSERT_TRUE(blob.ok()) << blob.error().to_string();
@@ -62,7 +81,7 @@ TEST(TensorRtBlob, AliasesNeedTheSecondVersion) {
 }
 
 TEST(TensorRtBlob, NamesMayHaveAnyCharacters) {
-  BlobContents odd = contents();
+  Blob odd = contents();
   odd.inputs[0] = "a\"b\\c\n";
   const auto blob = write_blob(odd);
   ASSERT_TRUE(blob.ok());
@@ -71,15 +90,15 @@ TEST(TensorRtBlob, NamesMayHaveAnyCharacters) {
 
 struct Refused {
   const char* name;
-  void (*spoil)(BlobContents&);
+  void (*spoil)(Blob&);
   const char* field;
 };
 
 class TensorRtBlobFault : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(TensorRtBlobFault, IsNamed) {
-  BlobContents bad = contents();
-  bad.aliases = {{"cache_out", "cache_in", BlobContents::Alias::Kind::User}};
+  Blob bad = contents();
+  bad.aliases = {{"cache_out", "cache_in", BlobAlias::Kind::User}};
   GetParam().spoil(bad);
   const auto blob = write_blob(bad);
   ASSERT_FALSE(blob.ok());
@@ -89,21 +108,20 @@ TEST_P(TensorRtBlobFault, IsNamed) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, TensorRtBlobFault,
-    ::testing::Values(Refused{"NoEngine", [](BlobContents& c) { c.engine = {}; }, "engine"},
-                      Refused{"EmptyName", [](BlobContents& c) { c.inputs[1] = ""; }, "inputs[1]"},
-                      Refused{"NameTwice", [](BlobContents& c) { c.outputs[0] = "x"; }, "outputs[0]"},
-                      Refused{"NoUtf8", [](BlobContents& c) { c.outputs[0] = "\xff"; }, "metadata"},
-                      Refused{"NegativeDevice", [](BlobContents& c) { c.device_id = -1; }, "device_id"},
-                      Refused{"NoSuchInput", [](BlobContents& c) { c.aliases[0].input = "y"; }, "aliased_io[0].input"},
-                      Refused{"NoSuchOutput", [](BlobContents& c) { c.aliases[0].output = "x"; },
-                              "aliased_io[0].output"},
+    ::testing::Values(Refused{"NoEngine", [](Blob& c) { c.engine = {}; }, "engine"},
+                      Refused{"EmptyName", [](Blob& c) { c.inputs[1] = ""; }, "inputs[1]"},
+                      Refused{"NameTwice", [](Blob& c) { c.outputs[0] = "x"; }, "outputs[0]"},
+                      Refused{"NoUtf8", [](Blob& c) { c.outputs[0] = "\xff"; }, "metadata"},
+                      Refused{"NegativeDevice", [](Blob& c) { c.device_id = -1; }, "device_id"},
+                      Refused{"NoSuchInput", [](Blob& c) { c.aliases[0].input = "y"; }, "aliased_io[0].input"},
+                      Refused{"NoSuchOutput", [](Blob& c) { c.aliases[0].output = "x"; }, "aliased_io[0].output"},
                       Refused{"InputTwice",
-                              [](BlobContents& c) {
+                              [](Blob& c) {
                                 c.aliases.push_back({"y", "cache_in"});
                               },
                               "aliased_io[1].input"},
                       Refused{"OutputTwice",
-                              [](BlobContents& c) {
+                              [](Blob& c) {
                                 c.aliases.push_back({"cache_out", "x"});
                               },
                               "aliased_io[1].output"}),
