@@ -44,21 +44,6 @@ Status check(cudaError_t code, const char* call) {
   return code == cudaSuccess ? Status{} : Status{cuda_error(code, call)};
 }
 
-class CudaMethod final : public LoadedMethod {
- public:
-  explicit CudaMethod(std::shared_ptr<Method> method) : method_{std::move(method)} {}
-  Result<std::vector<Value>> execute(std::span<const Value> inputs, const ExecuteOptions& options) override {
-    return method_->execute(inputs, options);
-  }
-  Result<Execution> execute_async(std::span<const Value> inputs, const ExecuteOptions& options) override {
-    return method_->execute_async(inputs, options);
-  }
-  std::vector<GraphInfo> graphs() const override { return method_->graphs(); }
-
- private:
-  std::shared_ptr<Method> method_;
-};
-
 class CudaMachine final : public Machine {
  public:
   /// `engine`: the payload of TensorRT's own engines; empty: reference engines.
@@ -113,7 +98,7 @@ class CudaMachine final : public Machine {
     options.device = kGpu;
     options.backends = &backends_;
     TANDEM_TRY(auto method, Method::load(std::move(program), "forward", options));
-    return std::unique_ptr<LoadedMethod>{new CudaMethod{std::move(method)}};
+    return std::unique_ptr<LoadedMethod>{new LoadedAs<Method>{std::move(method)}};
   }
   Status spin(StreamRef stream, std::chrono::milliseconds time) override {
     const DeviceScope scope{kGpu.index};
@@ -213,7 +198,7 @@ std::unique_ptr<Machine> make_tensorrt_machine(std::string& why_not) {
     why_not = engine.error().to_string();
     return nullptr;
   }
-  tensorrt::BlobContents contents;
+  tensorrt::Blob contents;
   contents.engine = engine->bytes();
   auto payload = tensorrt::write_blob(contents);
   if (!payload.ok()) {

@@ -34,6 +34,23 @@ class LoadedMethod {
   [[nodiscard]] virtual std::vector<GraphInfo> graphs() const = 0;
 };
 
+/// LoadedMethod over a class with the same members.
+template <class Loaded>
+class LoadedAs final : public LoadedMethod {
+ public:
+  explicit LoadedAs(std::shared_ptr<Loaded> method) : method_{std::move(method)} {}
+  Result<std::vector<Value>> execute(std::span<const Value> inputs, const ExecuteOptions& options) override {
+    return method_->execute(inputs, options);
+  }
+  Result<Execution> execute_async(std::span<const Value> inputs, const ExecuteOptions& options) override {
+    return method_->execute_async(inputs, options);
+  }
+  std::vector<GraphInfo> graphs() const override { return method_->graphs(); }
+
+ private:
+  std::shared_ptr<Loaded> method_;
+};
+
 /// Hands work to another runner, and remembers the auxiliary streams of engines.
 class WatchedRunner final : public testing::KernelRunner {
  public:

@@ -27,21 +27,6 @@ void run_cuda_link(const std::vector<TensorArg>& arguments) {
   for (std::int64_t i = 0; i < kSize; ++i) out[i] = kCudaLink.scale * in[i] + kCudaLink.amount;
 }
 
-class SimulatedMethod final : public LoadedMethod {
- public:
-  explicit SimulatedMethod(std::unique_ptr<ProgramMethod> method) : method_{std::move(method)} {}
-  Result<std::vector<Value>> execute(std::span<const Value> inputs, const ExecuteOptions& options) override {
-    return method_->execute(inputs, options);
-  }
-  Result<Execution> execute_async(std::span<const Value> inputs, const ExecuteOptions& options) override {
-    return method_->execute_async(inputs, options);
-  }
-  std::vector<GraphInfo> graphs() const override { return method_->graphs(); }
-
- private:
-  std::unique_ptr<ProgramMethod> method_;
-};
-
 class SimulatedMachine final : public Machine {
  public:
   SimulatedMachine() {
@@ -85,7 +70,7 @@ class SimulatedMachine final : public Machine {
     options.device = gpu_.id();
     options.backends = &backends_;
     TANDEM_TRY(auto method, ProgramMethod::load(std::move(program), "forward", gpu_, options));
-    return std::unique_ptr<LoadedMethod>{new SimulatedMethod{std::move(method)}};
+    return std::unique_ptr<LoadedMethod>{new LoadedAs<ProgramMethod>{std::move(method)}};
   }
   /// Time is nothing here: the seed decides what comes first.
   Status spin(StreamRef stream, std::chrono::milliseconds /*time*/) override {
