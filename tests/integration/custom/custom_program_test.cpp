@@ -1,6 +1,7 @@
 // Programs that are split over kernels from shared libraries.
 #include "support/custom_library/library_file.h"
 #include "support/custom_library/orders.h"
+#include "support/temporary_folder.h"
 
 #include <tandem/custom.h>
 #include <tandem/custom_payload.h>
@@ -230,19 +231,15 @@ TEST_F(CustomProgramTest, FailuresNameTheDelegate) {
 }
 
 TEST_F(CustomProgramTest, LibrariesLieBesideAProgramThatIsAFile) {
-  const std::filesystem::path folder = ::testing::TempDir() + "tandem-custom-program";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder / "kernels");
-  std::filesystem::copy_file(custom_library_path("kernels"), folder / "kernels" / "library.so");
+  const testing::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "kernels");
+  std::filesystem::copy_file(custom_library_path("kernels"), folder.path() / "kernels" / "library.so");
   const ProgramBuilder builder = program_of({.path = "kernels/library.so"});
-  ASSERT_TRUE(builder.save(folder / "program.pte").ok());
-  {
-    Module module{folder / "program.pte"};
-    const auto outputs = module.forward({input(5)});
-    ASSERT_TRUE(outputs.ok()) << outputs.error().to_string();
-    EXPECT_EQ(floats(outputs->front()), expected(5));
-  }
-  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(builder.save(folder.path() / "program.pte").ok());
+  Module module{folder.path() / "program.pte"};
+  const auto outputs = module.forward({input(5)});
+  ASSERT_TRUE(outputs.ok()) << outputs.error().to_string();
+  EXPECT_EQ(floats(outputs->front()), expected(5));
 }
 
 /// x[1] -> how often its state was called.

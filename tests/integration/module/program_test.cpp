@@ -2,10 +2,10 @@
 
 #include "base/mapped_file.h"
 #include "support/file_builder.h"
+#include "support/temporary_folder.h"
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -83,7 +83,8 @@ TEST(ProgramTest, LoadingDoesNotTouchWeights) {
   data.named_data.front()->key = "unused_weights_blob";
   testing::FileBytes head = testing::ptd_file(data);
   head.put(40, kGib);  // segment data size
-  const std::filesystem::path large = ::testing::TempDir() + "tandem_large_" + std::to_string(::getpid()) + ".ptd";
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path large = folder.path() / "large.ptd";
   std::ofstream{large, std::ios::binary}.write(reinterpret_cast<const char*>(head.bytes().data()),
                                                static_cast<std::streamsize>(head.bytes().size()));
   std::filesystem::resize_file(large, head.bytes().size() + kGib);  // sparse: takes no disk
@@ -99,7 +100,6 @@ TEST(ProgramTest, LoadingDoesNotTouchWeights) {
   ASSERT_TRUE(outputs.ok());
   fixture.expect_outputs("forward", 0, *outputs);
   EXPECT_LT(resident_kib() - before, 32U * 1024U);
-  std::filesystem::remove(large);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "backends/aoti/container.h"
 #include "library_files.h"
 #include "support/fixture_folder.h"
+#include "support/temporary_folder.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -51,27 +52,11 @@ class Environment {
   const char* name_;
 };
 
-/// An empty folder for the length of a test.
-class Folder {
- public:
-  Folder() {
-    std::string path = ::testing::TempDir() + "tandem-XXXXXX";
-    EXPECT_NE(mkdtemp(path.data()), nullptr);
-    path_ = path;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] std::vector<std::filesystem::path> files() const {
-    std::vector<std::filesystem::path> list;
-    for (const auto& entry : std::filesystem::directory_iterator{path_}) list.push_back(entry.path().filename());
-    return list;
-  }
-
- private:
-  std::filesystem::path path_;
-};
+std::vector<std::filesystem::path> files_in(const testing::TemporaryFolder& folder) {
+  std::vector<std::filesystem::path> list;
+  for (const auto& entry : std::filesystem::directory_iterator{folder.path()}) list.push_back(entry.path().filename());
+  return list;
+}
 
 class UnloadTest : public ::testing::TestWithParam<const char*> {};
 
@@ -125,11 +110,11 @@ TEST(Library, ReusedDescriptorNumberOpensTheNewBytes) {
 }
 
 TEST(Library, PrivateFileIsGoneOnceItIsOpen) {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   const Environment environment{"TMPDIR", folder.path()};
   const auto library = open_built("scaled", LoadVia::PrivateFile);
   ASSERT_TRUE(library.ok()) << library.error().to_string();
-  EXPECT_THAT(folder.files(), IsEmpty());
+  EXPECT_THAT(files_in(folder), IsEmpty());
   EXPECT_THAT(mappings(folder.path().string()), Not(IsEmpty()));
 }
 
@@ -143,11 +128,11 @@ TEST(Library, NoPlaceForAFileIsAnErrorThatNamesIt) {
 }
 
 TEST(Library, KeepsACopyForDebuggersUnderItsKey) {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   const Environment environment{"TANDEM_KEEP_LIBS", folder.path()};
   const auto library = Library::open(library_bytes("scaled"), "../some/key", shim_table_host());
   ASSERT_TRUE(library.ok());
-  ASSERT_THAT(folder.files(), ::testing::ElementsAre(".._some_key.so"));
+  ASSERT_THAT(files_in(folder), ::testing::ElementsAre(".._some_key.so"));
   EXPECT_EQ(std::filesystem::file_size(folder.path() / ".._some_key.so"), library_bytes("scaled").size());
 }
 

@@ -1,11 +1,11 @@
 #include "base/mapped_file.h"
 
+#include "support/temporary_folder.h"
+
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
-#include <unistd.h>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 namespace tandem::base {
@@ -13,15 +13,8 @@ namespace {
 
 class MappedFileTest : public ::testing::Test {
  protected:
-  MappedFileTest() : folder_{::testing::TempDir() + "tandem_mapped_" + std::to_string(::getpid())} {
-    std::filesystem::create_directories(folder_);
-  }
-  ~MappedFileTest() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path write(const std::string& name, const std::string& text) {
-    std::ofstream{folder_ / name, std::ios::binary} << text;
-    return folder_ / name;
-  }
-  std::filesystem::path folder_;
+  std::filesystem::path write(const std::string& name, const std::string& text) { return folder_.write(name, text); }
+  testing::TemporaryFolder folder_;
 };
 
 TEST_F(MappedFileTest, ShowsTheBytes) {
@@ -38,15 +31,15 @@ TEST_F(MappedFileTest, EmptyFileHasNoBytes) {
 }
 
 TEST_F(MappedFileTest, MissingFileIsNotFound) {
-  const auto file = MappedFile::open(folder_ / "none");
+  const auto file = MappedFile::open(folder_.path() / "none");
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().code(), ErrorCode::NotFound);
-  EXPECT_EQ(file.error().site().file, (folder_ / "none").string());
+  EXPECT_EQ(file.error().site().file, (folder_.path() / "none").string());
 }
 
 TEST_F(MappedFileTest, DirectoryAndFifoAreRefusedWithoutWaiting) {
-  EXPECT_EQ(MappedFile::open(folder_).error().code(), ErrorCode::AccessFailed);
-  const std::filesystem::path fifo = folder_ / "fifo";
+  EXPECT_EQ(MappedFile::open(folder_.path()).error().code(), ErrorCode::AccessFailed);
+  const std::filesystem::path fifo = folder_.path() / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_EQ(MappedFile::open(fifo).error().code(), ErrorCode::AccessFailed);
 }

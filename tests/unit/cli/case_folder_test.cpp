@@ -1,7 +1,7 @@
 #include "cli/case_folder.h"
 
 #include "cli/npy.h"
-#include "unit/cli/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ std::string meta_with_value(std::string_view value) {
 }
 
 Result<CaseFolder> read(std::string_view meta) {
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   folder.write("meta.json", meta);
   return read_case_folder(folder.path());
 }
@@ -194,7 +194,7 @@ TEST(CaseFolderTest, TellsWhereTheJsonBreaks) {
 }
 
 TEST(CaseFolderTest, NamesAMissingMetaJson) {
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   const Result<CaseFolder> read = read_case_folder(folder.path());
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().code(), ErrorCode::NotFound);
@@ -215,7 +215,7 @@ class LoadValuesTest : public ::testing::Test {
     value_.field = "inputs[0]";
   }
 
-  TemporaryFolder folder_;
+  testing::TemporaryFolder folder_;
   CaseValue value_;
 };
 

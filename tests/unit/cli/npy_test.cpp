@@ -1,6 +1,6 @@
 #include "cli/npy.h"
 
-#include "unit/cli/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ std::string content_of(const std::filesystem::path& file) {
 class NpyDtypeTest : public ::testing::TestWithParam<ScalarType> {};
 
 TEST_P(NpyDtypeTest, ReadsBackWhatItWrote) {
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   const std::array<std::int64_t, 3> sizes{2, 1, 3};
   Result<Tensor> tensor = Tensor::empty(GetParam(), sizes);
   ASSERT_TRUE(tensor.ok());
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(All, NpyDtypeTest,
                          [](const auto& parameter) { return std::string{name_of(parameter.param)}; });
 
 TEST(NpyWriterTest, WritesTheHeaderThatNumPyWrites) {
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   const std::array<std::int64_t, 1> sizes{3};
   Result<Tensor> tensor = Tensor::empty(ScalarType::Float, sizes);
   ASSERT_TRUE(tensor.ok());
@@ -97,7 +97,7 @@ TEST(NpyWriterTest, WritesTheHeaderThatNumPyWrites) {
 }
 
 TEST(NpyWriterTest, WritesStridedTensorsInRowMajorOrder) {
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   std::array<std::uint8_t, 6> data{0, 1, 2, 3, 4, 5};
   const std::array<std::int64_t, 2> sizes{2, 3};
   const std::array<std::int64_t, 2> strides{1, 2};
@@ -110,7 +110,7 @@ TEST(NpyWriterTest, WritesStridedTensorsInRowMajorOrder) {
 }
 
 TEST(NpyWriterTest, NamesADtypeThatNumPyLacks) {
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   const Result<Tensor> tensor = Tensor::empty(ScalarType::ComplexHalf, {});
   ASSERT_TRUE(tensor.ok());
   const Status status = write_npy(folder.path() / "x.npy", *tensor);

@@ -1,6 +1,6 @@
 #include "cli/write_file.h"
 
-#include "unit/cli/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace tandem::cli {
 namespace {
 
 TEST(WriteFileTest, ReplacesWhatWasThere) {
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   const auto file = folder.write("x", "something longer");
   ASSERT_TRUE(write_file(file.string(), "new").ok());
   std::ifstream in{file};
@@ -22,7 +22,7 @@ TEST(WriteFileTest, ReplacesWhatWasThere) {
 }
 
 TEST(WriteFileTest, NamesTheFileThatCannotBeWritten) {
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   const std::string nowhere = (folder.path() / "no" / "x").string();
   const Status missing = write_file(nowhere, "x");
   ASSERT_FALSE(missing.ok());
@@ -32,7 +32,7 @@ TEST(WriteFileTest, NamesTheFileThatCannotBeWritten) {
   EXPECT_EQ(write_file("/dev/full", "x").error().code(), ErrorCode::AccessFailed) << "a full disk";
 }
 
-std::vector<std::string> names_in(const TemporaryFolder& folder) {
+std::vector<std::string> names_in(const testing::TemporaryFolder& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator{folder.path()}) {
     names.push_back(entry.path().filename().string());
@@ -41,7 +41,7 @@ std::vector<std::string> names_in(const TemporaryFolder& folder) {
 }
 
 TEST(NewFileTest, TakesItsNameOnlyWhenAsked) {
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   const auto file = folder.write("x", "old");
   const auto contents = [&file] {
     std::ifstream in{file};
@@ -60,14 +60,14 @@ TEST(NewFileTest, TakesItsNameOnlyWhenAsked) {
 }
 
 TEST(NewFileTest, LeavesNothingIfItIsDropped) {
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   const auto file = folder.write("x", "old");
   ASSERT_TRUE(NewFile::write(file.string(), "new").ok());
   EXPECT_THAT(names_in(folder), ::testing::ElementsAre("x"));
 }
 
 TEST(NewFileTest, NamesTheFileThatCannotBeWritten) {
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   const std::string nowhere = (folder.path() / "no" / "x").string();
   const auto missing = NewFile::write(nowhere, "x");
   ASSERT_FALSE(missing.ok());

@@ -1,6 +1,7 @@
 #include "backends/custom/library.h"
 
 #include "support/custom_library/library_file.h"
+#include "support/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,16 +60,13 @@ TEST(CustomLibraryTest, IsClosedWithItsLastOwner) {
 }
 
 TEST(CustomLibraryTest, KeepsACopyForDebuggers) {
-  const std::filesystem::path folder = ::testing::TempDir() + "tandem-custom-kept";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directory(folder);
-  setenv("TANDEM_KEEP_LIBS", folder.c_str(), 1);
+  const testing::TemporaryFolder folder;
+  setenv("TANDEM_KEEP_LIBS", folder.path().c_str(), 1);
   const auto bytes = custom_library_bytes("plain");
   const auto library = Library::of_bytes(bytes, "some/key");
   unsetenv("TANDEM_KEEP_LIBS");
   ASSERT_TRUE(library.ok());
-  EXPECT_EQ(std::filesystem::file_size(folder / "some_key.so"), bytes.size());
-  std::filesystem::remove_all(folder);
+  EXPECT_EQ(std::filesystem::file_size(folder.path() / "some_key.so"), bytes.size());
 }
 
 TEST(CustomLibraryTest, AFileThatIsNotThereIsNamed) {

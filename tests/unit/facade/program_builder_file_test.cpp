@@ -1,6 +1,6 @@
 #include "format/pte/pte.h"
 #include "support/built_programs.h"
-#include "unit/cli/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "unit/facade/built_method.h"
 
 #include <gmock/gmock.h>
@@ -225,7 +225,7 @@ std::vector<std::byte> contents(const std::filesystem::path& path) {
 }
 
 TEST(SavedFile, IsWhatWasBuilt) {
-  const cli::TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   const ProgramBuilder program = dynamic_program();
   const Status saved = program.save(folder.path() / "a.pte", folder.path() / "a.ptd");
   ASSERT_TRUE(saved.ok()) << saved.error().to_string();
@@ -235,7 +235,7 @@ TEST(SavedFile, IsWhatWasBuilt) {
 }
 
 TEST(SavedFile, ErrorsNameThePath) {
-  const cli::TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   const Status no_data_path = dynamic_program().save(folder.path() / "a.pte");
   ASSERT_FALSE(no_data_path.ok());
   EXPECT_EQ(no_data_path.error().code(), ErrorCode::InvalidArgument);

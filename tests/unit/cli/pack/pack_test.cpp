@@ -6,7 +6,7 @@
 #include "cli/pack/manifest_files.h"
 #include "format/data_map.h"
 #include "format/pte/pte.h"
-#include "unit/cli/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 #include <tandem/custom_payload.h>
 #include <tandem/module.h>
@@ -215,7 +215,7 @@ TEST_F(PackTest, ListsAreArguments) {
 TEST_F(PackTest, ConstantsComeFromFiles) {
   files_.add("raw.bin", std::vector<float>{1, 2});
   files_.add("ext.bin", std::vector<float>{100, 200});
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   std::array<float, 2> elements{10, 20};
   const auto tensor = Tensor::from_blob(elements.data(), ScalarType::Float, std::array<std::int64_t, 1>{2});
   ASSERT_TRUE(write_npy(folder.path() / "a.npy", *tensor).ok());
@@ -463,7 +463,7 @@ TEST_F(PackTest, MutableTensorsThatOverflowTogetherAreRefused) {
 }
 
 TEST_F(PackTest, FilesAreRelativeToTheManifest) {
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   folder.write("payload", "bytes");
   ManifestFiles files{folder.path()};
   const ReadFile read = files.reader();

@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
-namespace tandem::cli {
+namespace tandem::testing {
 
-/// A folder that goes away with the object.
+/// A folder of this object's alone, whatever else runs beside it; goes away with the object.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tandem-cli-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "tandem-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "no temporary folder at " << name;
     path_ = name;
   }
@@ -35,4 +35,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace tandem::cli
+}  // namespace tandem::testing
