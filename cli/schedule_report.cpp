@@ -78,10 +78,23 @@ std::string waits_before(const StreamPlan& plan, std::uint32_t step) {
   return fmt::format("{}", fmt::join(waits, "; "));
 }
 
-/// Which graph a step may be a part of.
-Json graph_of(const Schedule& schedule, std::uint32_t step) {
+/// Which graph a step may be a part of, and what it comes right after there if branches run side by side.
+struct GraphPlace {
+  Json graph{};
+  Json branch{};
+  Json after{};
+};
+
+GraphPlace graph_of(const Schedule& schedule, std::uint32_t step) {
   for (std::size_t r = 0; r < schedule.regions.size(); ++r) {
-    if (step >= schedule.regions[r].first && step < schedule.regions[r].end) return Json(r);
+    const runtime::Region& region = schedule.regions[r];
+    if (step < region.first || step >= region.end) continue;
+    GraphPlace place{.graph = r};
+    if (region.branches == 1) return place;
+    place.branch = schedule.branches.of(step);
+    place.after = Json::array();
+    for (const std::uint32_t earlier : schedule.branches.after_of(step)) place.after.push_back(earlier);
+    return place;
   }
   return {};
 }
@@ -91,16 +104,30 @@ Json steps_json(const Schedule& schedule) {
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
     const std::uint32_t stream = schedule.streams.stream_of[i];
+    GraphPlace graph = graph_of(schedule, i);
     Json arguments = Json::array();
     for (const std::uint32_t value : schedule.args_of(step)) arguments.push_back(value);
     steps.push_back({{"step", i},
                      {"what", describe(schedule, step)},
                      {"arguments", std::move(arguments)},
                      {"stream", stream == runtime::kNone ? Json{} : Json(stream)},
-                     {"graph", graph_of(schedule, i)},
+                     {"graph", std::move(graph.graph)},
+                     {"branch", std::move(graph.branch)},
+                     {"after", std::move(graph.after)},
                      {"before", waits_before(schedule.streams, i)}});
   }
   return steps;
+}
+
+/// "0", or "0, branch 2 after 3, 5".
+std::string graph_text(const Json& step) {
+  if (step["graph"].is_null()) return "";
+  std::string text = fmt::format("{}", step["graph"].get<std::size_t>());
+  if (step["branch"].is_null()) return text;
+  text += fmt::format(", branch {}", step["branch"].get<std::uint32_t>());
+  const auto after = step["after"].get<std::vector<std::uint32_t>>();
+  if (!after.empty()) text += fmt::format(" after {}", fmt::join(after, ", "));
+  return text;
 }
 
 }  // namespace
@@ -137,7 +164,7 @@ std::string schedule_text(const Json& report) {
     steps.add({fmt::format("{}", step["step"].get<std::uint32_t>()), step["what"],
                fmt::format("{}", fmt::join(arguments, ", ")),
                step["stream"].is_null() ? "host" : fmt::format("{}", step["stream"].get<std::uint32_t>()),
-               step["graph"].is_null() ? "" : fmt::format("{}", step["graph"].get<std::size_t>()), step["before"]});
+               graph_text(step), step["before"]});
   }
   text += "\n  steps\n" + steps.to_string(4);
   std::vector<std::string> promoted;

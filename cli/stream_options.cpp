@@ -10,7 +10,7 @@ namespace tandem::cli {
 namespace {
 
 constexpr std::array kPolicies{StreamPolicy::PerThread, StreamPolicy::PerMethod, StreamPolicy::PerDelegate};
-constexpr std::array kGraphPolicies{GraphPolicy::Auto, GraphPolicy::Off, GraphPolicy::On};
+constexpr std::array kGraphPolicies{GraphPolicy::Auto, GraphPolicy::Off, GraphPolicy::On, GraphPolicy::Branches};
 
 /// An option that takes the name of one of `all`.
 template <class Policy, std::size_t kCount>
@@ -38,8 +38,9 @@ CLI::Option* add_streams_option(CLI::App& command, StreamPolicy& policy, const s
 void add_stream_options(CLI::App& command, StreamOptions& options) {
   add_streams_option(command, options.policy,
                      "per-thread (default), per-method, or per-delegate: unordered, to show why not");
-  add_policy(command, "--graphs", kGraphPolicies, options.graphs,
-             "Steps on a GPU as one launch: auto (default) where that is faster, off, or on");
+  add_policy(
+      command, "--graphs", kGraphPolicies, options.graphs,
+      "Steps on a GPU as one launch: auto (default) where that is faster, off, on, or branches: also side by side");
   command.add_flag("--allow-races", options.allow_races, "Run what the order check refuses; results are arbitrary");
   command
       .add_option("--schedule-seed", options.seed,

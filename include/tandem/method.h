@@ -41,24 +41,29 @@ enum class StreamPolicy : std::uint8_t {
 
 /// Whether steps on a device that need no host between them run as one graph: one launch instead of one per kernel.
 enum class GraphPolicy : std::uint8_t {
-  Auto,  ///< A graph where the first runs, which take turns, show that it is no slower than step by step.
+  /// What the first runs, which take turns, show to be the fastest: step by step, a graph, or one with branches.
+  Auto,
   Off,
-  On,  ///< A graph wherever one can be made.
+  On,        ///< A graph wherever one can be made, in the order of the program.
+  Branches,  ///< The same, and what does not depend on each other side by side.
 };
-/// "auto", "off", "on".
+/// "auto", "off", "on", "branches".
 [[nodiscard]] TANDEM_EXPORT std::string_view name_of(GraphPolicy policy) noexcept;
 
 /// What became of one stretch of a method that may be a graph, in its last execution.
 struct GraphInfo {
   std::uint32_t first_instruction = 0;
   std::uint32_t last_instruction = 0;
-  std::size_t graphs = 0;  ///< Kept, each for other addresses and sizes.
-  std::size_t nodes = 0;   ///< Kernels and copies of the last one; 0: there is none.
-  bool in_use = false;     ///< Executions run it.
-  std::string refusal{};   ///< Why there is none, for people.
-  /// Units: median time of an execution step by step and as a graph; 0 where they were not compared.
+  std::size_t graphs = 0;    ///< Kept, each for other addresses and sizes.
+  std::size_t nodes = 0;     ///< Kernels and copies of the last one; 0: there is none.
+  bool in_use = false;       ///< Executions run it.
+  std::size_t branches = 0;  ///< What of it may run side by side; 1: all in a row.
+  std::string refusal{};     ///< Why there is none, for people.
+  /// Units: median time of an execution step by step, as a graph in a row, and with branches; 0 where they were not
+  /// compared.
   std::chrono::nanoseconds steps_time{};
   std::chrono::nanoseconds graph_time{};
+  std::chrono::nanoseconds branches_time{};
 };
 
 /// Choices fixed for the life of a Method.

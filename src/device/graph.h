@@ -6,8 +6,12 @@
 #include <tandem/result.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace tandem::device {
 
@@ -25,9 +29,24 @@ class Graph {
   [[nodiscard]] virtual std::size_t node_count() const noexcept = 0;
 };
 
-/// A graph in the making: each piece of work after the one before. Nothing of it runs.
+/// How the parts of a graph follow each other.
+struct GraphEdges {
+  /// From one part's last piece of work to another's first.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges{};
+  std::vector<bool> is_chain{};  ///< By part: each of its pieces comes after the one before.
+  std::vector<bool> is_empty{};  ///< By part.
+};
+
+/// A graph in the making. Nothing of it runs. Within a part, each piece of work comes after the one before; without
+/// parts, everything does.
 class GraphBuilder : public Recorder {
  public:
+  /// What follows is the next part, and comes after the parts `after` alone, which are numbered from 0 in the order of
+  /// these calls. A part may be empty.
+  /// Preconditions: at the start, before any work; parts of `after` have begun.
+  virtual void begin_part(std::span<const std::uint32_t> after) = 0;
+  /// What orders the parts, as the driver has it, to be held against what was asked for. Errors: what the driver says.
+  [[nodiscard]] virtual Result<GraphEdges> edges() = 0;
   /// Calls `enqueue` once, with a stream that captures: what it enqueues there becomes the next piece, and does not
   /// run. Meanwhile nobody may wait for the stream or the whole device; another thread that does breaks the capture,
   /// and gets an error itself. Errors: what `enqueue` returns; InvalidState, something broke the capture. The graph is

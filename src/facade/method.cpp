@@ -19,6 +19,8 @@ std::string_view name_of(GraphPolicy policy) noexcept {
       return "off";
     case GraphPolicy::On:
       return "on";
+    case GraphPolicy::Branches:
+      return "branches";
   }
   return "unknown";
 }
@@ -60,6 +62,7 @@ Result<std::shared_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
                                   .allow_native_code = options.allow_native_code,
                                   .stream_policy = options.streams,
                                   .allow_races = options.allow_races,
+                                  .plan_branches = runtime::plans_branches(options),
                                   .folder = program->folder()};
   const auto in_file = [&program](Error&& error) { return std::move(error).with_site({.file = program->name()}); };
   auto lowered = runtime::lower(input);

@@ -1,6 +1,14 @@
 #include "runtime/schedule.h"
 
+#include <algorithm>
+
 namespace tandem::runtime {
+
+std::uint32_t Schedule::scratch_slots() const noexcept {
+  std::uint32_t slots = streams.streams;
+  for (const Region& region : regions) slots = std::max(slots, region.branches);
+  return slots;
+}
 
 bool is_on_device(const Schedule& schedule, const Step& step) noexcept {
   if (schedule.device == DeviceId{}) return false;

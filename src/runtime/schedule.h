@@ -6,6 +6,7 @@
 #include <tandem/backend.h>
 #include <tandem/device.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -148,7 +149,31 @@ struct Region {
   std::uint32_t end = 0;    ///< The step after the last.
   bool stateful = false;    ///< Some delegate keeps state of its own.
   bool changes_state = false;
-  std::vector<Use> uses{};  ///< Every value that its steps name, once.
+  std::uint32_t branches = 1;  ///< That a graph may run side by side.
+  std::vector<Use> uses{};     ///< Every value that its steps name, once.
+};
+
+/// What of a region may run side by side in a graph. The steps of one branch follow each other and share scratch; step
+/// by step, everything runs in the order of the program.
+struct BranchPlan {
+  static constexpr std::uint32_t kMax = 8;
+  /// By branch: all its steps below this number.
+  using Clock = std::array<std::uint32_t, kMax>;
+
+  std::vector<std::uint32_t> branch_of{};    ///< By step, from 0 in each region. All empty: no region has two.
+  std::vector<Clock> known{};                ///< By step: what is over before it begins.
+  std::vector<std::uint32_t> first_after{};  ///< By step, and the end: into `after`.
+  std::vector<std::uint32_t> after{};        ///< Steps of the same region that a step comes right after.
+
+  [[nodiscard]] bool any() const noexcept { return !branch_of.empty(); }
+  [[nodiscard]] std::uint32_t of(std::uint32_t step) const noexcept { return any() ? branch_of[step] : 0; }
+  /// Whether step `a` is over before `b` begins, whichever way they run. The number of steps stands for the end.
+  [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept {
+    return a < b && (!any() || b >= known.size() || a < known[b][branch_of[a]]);
+  }
+  [[nodiscard]] std::span<const std::uint32_t> after_of(std::uint32_t step) const noexcept {
+    return std::span{after}.subspan(first_after[step], first_after[step + 1] - first_after[step]);
+  }
 };
 
 struct Schedule {
@@ -169,13 +194,20 @@ struct Schedule {
   std::vector<OpAccess> modes{};      ///< How the step touches each of `args`.
   std::vector<Access> accesses{};
   StreamPlan streams{};
-  std::vector<Region> regions{};                      ///< By step, ascending.
+  std::vector<Region> regions{};  ///< By step, ascending.
+  BranchPlan branches{};
   std::vector<std::vector<std::byte>> owned_bytes{};  ///< Constants that the file does not align.
 
   Schedule() = default;
   Schedule(const Schedule&) = delete;  // lists point into the object
   Schedule& operator=(const Schedule&) = delete;
 
+  /// Which scratch a step uses: steps of one slot are ordered. kNone: the host's.
+  [[nodiscard]] std::uint32_t scratch_slot(std::uint32_t step) const noexcept {
+    const std::uint32_t stream = streams.stream_of[step];
+    return stream == kNone ? kNone : stream + branches.of(step);  // there are branches on one stream only
+  }
+  [[nodiscard]] std::uint32_t scratch_slots() const noexcept;
   [[nodiscard]] std::span<const std::uint32_t> args_of(const Step& step) const noexcept {
     return {args.data() + step.first_arg, step.arg_count};
   }

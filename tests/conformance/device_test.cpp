@@ -388,6 +388,39 @@ TEST_P(GraphTest, PiecesRunInTheirOrderEachTime) {
   }
 }
 
+TEST_P(GraphTest, PartsFollowThoseThatTheyName) {
+  const Buffer a = make_buffer(1 << 16);
+  const std::array<Buffer, 4> b{make_buffer(a.size()), make_buffer(a.size()), make_buffer(a.size()),
+                                make_buffer(a.size())};
+  const auto on = make_stream();
+  const auto making = builder();
+  const auto copy = [&](std::vector<std::uint32_t> after, const Buffer& to, const Buffer& from) {
+    making->begin_part(after);
+    ASSERT_TRUE(making->copy(to.data(), from.data(), from.size()).ok());
+  };
+  making->begin_part({});
+  ASSERT_TRUE(
+      making->capture([&](Stream& capturing) { return capturing.fill(a.data(), std::byte{3}, a.size()); }).ok());
+  copy({0}, b[0], a);
+  copy({0}, b[1], a);
+  making->begin_part(std::array{1U, 2U});  // empty
+  copy({3}, b[2], b[0]);
+  copy({2}, b[3], b[1]);
+  const auto found = making->edges();
+  ASSERT_TRUE(found.ok()) << found.error().to_string();
+  EXPECT_EQ(found->is_empty, (std::vector<bool>{false, false, false, true, false, false}));
+  EXPECT_EQ(found->is_chain, std::vector<bool>(6, true));
+  using Edge = std::pair<std::uint32_t, std::uint32_t>;
+  for (const Edge& edge : {Edge{0, 1}, Edge{0, 2}, Edge{1, 4}, Edge{2, 4}, Edge{2, 5}}) {
+    EXPECT_NE(std::ranges::find(found->edges, edge), found->edges.end()) << edge.first << " to " << edge.second;
+  }
+  const auto graph = making->finish(*on);
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  ASSERT_TRUE((*graph)->launch(*on).ok());
+  ASSERT_TRUE(on->synchronize().ok());
+  for (const Buffer& one : b) EXPECT_EQ(contents(one), all_of(a.size(), 3));
+}
+
 TEST_P(GraphTest, MayGoWhileItRunsAndKeepsWhatItUses) {
   const Buffer a = make_buffer(1 << 16);
   const auto on = make_stream();

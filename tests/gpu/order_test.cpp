@@ -293,7 +293,8 @@ TEST_P(OrderOnDeviceTest, StatesThatGoTakeTheirGraphsAlong) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, OrderOnDeviceTest,
                          ::testing::Combine(::testing::ValuesIn(programs()),
-                                            ::testing::Values(GraphPolicy::Off, GraphPolicy::On, GraphPolicy::Auto)),
+                                            ::testing::Values(GraphPolicy::Off, GraphPolicy::On, GraphPolicy::Auto,
+                                                              GraphPolicy::Branches)),
                          [](const auto& parameter) {
                            const std::filesystem::path folder{std::get<0>(parameter.param)};
                            std::string name = folder.parent_path().filename().string() + "_" +

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <random>
 #include <string>
 
 namespace tandem::testing {
@@ -104,23 +105,51 @@ class SimulatedGpu::GpuStream final : public device::Stream {
   std::shared_ptr<Capture> capture_;  ///< Not null: it captures.
 };
 
-/// What a graph of the device is: functions, and what they need.
+/// What a graph of the device is: functions, what orders them, and what they need. Every launch runs them in another
+/// order that the edges allow.
 class SimulatedGpu::Graph final : public device::Graph {
  public:
-  struct Content {
+  struct Part {
+    std::vector<std::uint32_t> after{};
     std::vector<std::function<void()>> nodes{};
+  };
+  struct Content {
+    std::vector<Part> parts{};
     std::vector<std::shared_ptr<const void>> kept{};
+
+    void run(std::uint32_t seed) const {
+      std::mt19937 random{seed};
+      std::vector<std::size_t> done(parts.size());
+      for (std::vector<std::uint32_t> ready;;) {
+        ready.clear();
+        for (std::uint32_t p = 0; p < parts.size(); ++p) {
+          if (done[p] < parts[p].nodes.size() && may_run(p, done)) ready.push_back(p);
+        }
+        if (ready.empty()) return;
+        const std::uint32_t next = ready[random() % ready.size()];
+        parts[next].nodes[done[next]++]();
+      }
+    }
+
+   private:
+    bool may_run(std::uint32_t part, const std::vector<std::size_t>& done) const {
+      return std::ranges::all_of(parts[part].after, [&](std::uint32_t earlier) {
+        return done[earlier] == parts[earlier].nodes.size() && (done[earlier] != 0 || may_run(earlier, done));
+      });
+    }
   };
   Graph(SimulatedGpu& gpu, Content content)
       : gpu_{gpu}, content_{std::make_shared<const Content>(std::move(content))} {}
   Status launch(device::Stream& stream) override {
-    ++gpu_.counts_.graph_launches;
+    const auto seed = static_cast<std::uint32_t>(++gpu_.counts_.graph_launches);
     --gpu_.counts_.launches;
-    return SimulatedGpu::launch(StreamRef{stream}, [content = content_] {
-      for (const auto& node : content->nodes) node();
-    });
+    return SimulatedGpu::launch(StreamRef{stream}, [content = content_, seed] { content->run(seed); });
   }
-  std::size_t node_count() const noexcept override { return content_->nodes.size(); }
+  std::size_t node_count() const noexcept override {
+    std::size_t count = 0;
+    for (const Part& part : content_->parts) count += part.nodes.size();
+    return count;
+  }
 
  private:
   SimulatedGpu& gpu_;
@@ -130,12 +159,27 @@ class SimulatedGpu::Graph final : public device::Graph {
 class SimulatedGpu::Builder final : public device::GraphBuilder {
  public:
   explicit Builder(SimulatedGpu& gpu) : gpu_{gpu} {}
+  void begin_part(std::span<const std::uint32_t> after) override {
+    content_.parts.push_back({.after = {after.begin(), after.end()}});
+  }
+  Result<device::GraphEdges> edges() override {
+    device::GraphEdges found;
+    found.is_chain.assign(content_.parts.size(), true);
+    for (std::uint32_t p = 0; p < content_.parts.size(); ++p) {
+      found.is_empty.push_back(content_.parts[p].nodes.empty());
+      for (const std::uint32_t earlier : content_.parts[p].after) {
+        if (gpu_.lost_edges_-- == 0) continue;
+        found.edges.emplace_back(earlier, p);
+      }
+    }
+    return found;
+  }
   Status kernel(const KernelLaunch& launch) override {
-    content_.nodes.push_back(*static_cast<const std::function<void()>*>(launch.function));
+    nodes().push_back(*static_cast<const std::function<void()>*>(launch.function));
     return {};
   }
   Status copy(void* to, const void* from, std::size_t bytes) override {
-    content_.nodes.emplace_back([to, from, bytes] { std::memcpy(to, from, bytes); });
+    nodes().emplace_back([to, from, bytes] { std::memcpy(to, from, bytes); });
     return {};
   }
   Status capture(const std::function<Status(device::Stream&)>& enqueue) override {
@@ -146,7 +190,7 @@ class SimulatedGpu::Builder final : public device::GraphBuilder {
     capture->is_over = true;
     for (GpuStream* joined : capture->joined) joined->leave_capture();
     TANDEM_CHECK_OK(enqueued);
-    std::ranges::move(capture->nodes, std::back_inserter(content_.nodes));
+    std::ranges::move(capture->nodes, std::back_inserter(nodes()));
     return {};
   }
   void keep(std::shared_ptr<const void> memory) override { content_.kept.push_back(std::move(memory)); }
@@ -156,6 +200,11 @@ class SimulatedGpu::Builder final : public device::GraphBuilder {
   }
 
  private:
+  std::vector<std::function<void()>>& nodes() {
+    if (content_.parts.empty()) content_.parts.emplace_back();
+    return content_.parts.back().nodes;
+  }
+
   SimulatedGpu& gpu_;
   Graph::Content content_{};
 };

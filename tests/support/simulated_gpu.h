@@ -40,6 +40,8 @@ class SimulatedGpu final : public device::Device {
   };
   [[nodiscard]] Counts counts() const { return counts_; }
   void reset_counts() { counts_ = {}; }
+  /// Graphs lack the edge `which` of those that are asked for from now on.
+  void lose_edge(int which) { lost_edges_ = which; }
 
   [[nodiscard]] DeviceId id() const noexcept override { return {DeviceType::Cuda, 0}; }
   [[nodiscard]] Result<device::Buffer> allocate(std::size_t bytes) override;
@@ -62,6 +64,7 @@ class SimulatedGpu final : public device::Device {
   std::map<const std::byte*, device::Buffer> blocks_{};
   std::map<std::thread::id, std::unique_ptr<device::Stream>> of_threads_{};
   Counts counts_{};
+  int lost_edges_ = -1;
 };
 
 /// A backend whose delegates are kernels of a SimulatedGpu: `function` gets the call's tensors, which it may keep.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/execute/dispatcher.h"
+#include "runtime/lower/lower.h"
 #include "runtime/state.h"
 #include "support/method_builder.h"
 
@@ -25,6 +26,7 @@ class TestMethod {
     runtime::LowerInput input = builder.lower_input();
     input.stream_policy = options.streams;
     input.allow_races = options.allow_races;
+    input.plan_branches = runtime::plans_branches(options);
     input.device = options.device;
     loaded_ = load(input, options, edit);
   }

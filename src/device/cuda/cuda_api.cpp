@@ -250,7 +250,7 @@ cudaError_t CudaApi::capture_status(Stream stream, CaptureStatus* status) noexce
   return code;
 }
 
-cudaError_t CudaApi::graph_add_kernel(GraphNode* node, Graph graph, const GraphNode* last,
+cudaError_t CudaApi::graph_add_kernel(GraphNode* node, Graph graph, std::span<const GraphNode> after,
                                       const KernelLaunch& launch) noexcept {
   const Driver& driver = Driver::instance();
   if (driver.add_kernel_node == nullptr) return cudaErrorNotSupported;
@@ -265,7 +265,7 @@ cudaError_t CudaApi::graph_add_kernel(GraphNode* node, Graph graph, const GraphN
   parameters.sharedMemBytes = launch.shared_bytes;
   parameters.kernelParams = launch.arguments;
   parameters.extra = launch.extra;
-  return runtime_code(driver.add_kernel_node(node, graph, last, last == nullptr ? 0 : 1, &parameters));
+  return runtime_code(driver.add_kernel_node(node, graph, after.data(), after.size(), &parameters));
 }
 
 cudaError_t CudaApi::exchange_capture_mode(CaptureMode* mode) noexcept {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace tandem::device::cuda {
 
@@ -98,15 +99,22 @@ struct CudaApi {
   static Code graph_destroy(Graph graph) noexcept { return cudaGraphDestroy(graph); }
 
   static Code graph_create(Graph* graph) noexcept { return cudaGraphCreate(graph, 0); }
-  static Code graph_add_kernel(GraphNode* node, Graph graph, const GraphNode* last,
+  static Code graph_add_kernel(GraphNode* node, Graph graph, std::span<const GraphNode> after,
                                const KernelLaunch& launch) noexcept;
-  static Code graph_add_copy(GraphNode* node, Graph graph, const GraphNode* last, void* to, const void* from,
+  static Code graph_add_copy(GraphNode* node, Graph graph, std::span<const GraphNode> after, void* to, const void* from,
                              std::size_t bytes) noexcept {
-    return cudaGraphAddMemcpyNode1D(node, graph, last, last == nullptr ? 0 : 1, to, from, bytes,
-                                    cudaMemcpyDeviceToDevice);
+    return cudaGraphAddMemcpyNode1D(node, graph, after.data(), after.size(), to, from, bytes, cudaMemcpyDeviceToDevice);
   }
-  static Code graph_add_child(GraphNode* node, Graph graph, const GraphNode* last, Graph child) noexcept {
-    return cudaGraphAddChildGraphNode(node, graph, last, last == nullptr ? 0 : 1, child);
+  static Code graph_add_child(GraphNode* node, Graph graph, std::span<const GraphNode> after, Graph child) noexcept {
+    return cudaGraphAddChildGraphNode(node, graph, after.data(), after.size(), child);
+  }
+  /// `from` and `to` null: how many there are.
+  static Code graph_edges(Graph graph, GraphNode* from, GraphNode* to, std::size_t* count) noexcept {
+#if CUDART_VERSION >= 13000
+    return cudaGraphGetEdges(graph, from, to, nullptr, count);
+#else
+    return cudaGraphGetEdges(graph, from, to, count);
+#endif
   }
   static Code graph_node_count(Graph graph, std::size_t* count) noexcept {
     return cudaGraphGetNodes(graph, nullptr, count);

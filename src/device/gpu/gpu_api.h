@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 namespace tandem::device::gpu {
@@ -85,17 +86,22 @@ concept HasStreamOwner = requires {
   requires Answers<decltype(Api::stream_owner), typename Api::Code, typename Api::Stream, int*, bool*>;
 };
 
-/// Capability: graphs whose nodes are added one by one, after `last` (null: the first one), a copy of another graph
-/// among them, and run as a whole. Without it work goes to streams step by step.
+/// Capability: graphs whose nodes are added one by one, each after some of those before, a copy of another graph among
+/// them, and run as a whole. Edges are told as often as asked for. Without it work goes to streams step by step.
 template <class Api>
 concept HasGraphs = requires {
   requires Answers<decltype(Api::graph_create), typename Api::Code, typename Api::Graph*>;
-  requires Answers<decltype(Api::graph_add_kernel), typename Api::Code, typename Api::GraphNode*, typename Api::Graph,
-                   const typename Api::GraphNode*, const KernelLaunch&>;
-  requires Answers<decltype(Api::graph_add_copy), typename Api::Code, typename Api::GraphNode*, typename Api::Graph,
-                   const typename Api::GraphNode*, void*, const void*, std::size_t>;
-  requires Answers<decltype(Api::graph_add_child), typename Api::Code, typename Api::GraphNode*, typename Api::Graph,
-                   const typename Api::GraphNode*, typename Api::Graph>;
+  requires Answers < decltype(Api::graph_add_kernel), typename Api::Code, typename Api::GraphNode*, typename Api::Graph,
+      std::span<const typename Api::GraphNode>,
+  const KernelLaunch& > ;
+  requires Answers < decltype(Api::graph_add_copy), typename Api::Code, typename Api::GraphNode*, typename Api::Graph,
+      std::span<const typename Api::GraphNode>,
+  void*, const void*, std::size_t > ;
+  requires Answers < decltype(Api::graph_add_child), typename Api::Code, typename Api::GraphNode*, typename Api::Graph,
+      std::span<const typename Api::GraphNode>,
+  typename Api::Graph > ;
+  requires Answers<decltype(Api::graph_edges), typename Api::Code, typename Api::Graph, typename Api::GraphNode*,
+                   typename Api::GraphNode*, std::size_t*>;
   requires Answers<decltype(Api::graph_node_count), typename Api::Code, typename Api::Graph, std::size_t*>;
   requires Answers<decltype(Api::graph_instantiate), typename Api::Code, typename Api::GraphExec*, typename Api::Graph>;
   requires Answers<decltype(Api::graph_upload), typename Api::Code, typename Api::GraphExec, typename Api::Stream>;

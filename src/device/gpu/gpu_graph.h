@@ -5,8 +5,11 @@
 #include "device/graph.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -53,6 +56,8 @@ template <GpuApi Api>
 requires HasGraphs<Api>
 class GpuGraphBuilder final : public GraphBuilder {
  public:
+  using Node = typename Api::GraphNode;
+
   /// `staging` is what its capturing stream would use.
   [[nodiscard]] static Result<std::unique_ptr<GraphBuilder>> create(Context<Api>& context, Staging<Api>& staging) {
     typename Api::Graph handle{};
@@ -60,15 +65,21 @@ class GpuGraphBuilder final : public GraphBuilder {
     return std::unique_ptr<GraphBuilder>{new GpuGraphBuilder{context, staging, Graph<Api>{context, handle}}};
   }
 
+  void begin_part(std::span<const std::uint32_t> after) override {
+    tails_.clear();
+    for (const std::uint32_t part : after)
+      tails_.insert(tails_.end(), parts_[part].tails.begin(), parts_[part].tails.end());
+    parts_.push_back({.tails = tails_});
+  }
+  [[nodiscard]] Result<GraphEdges> edges() override;
   [[nodiscard]] Status kernel(const KernelLaunch& launch) override {
-    return add("a kernel cannot be recorded", [this, &launch](typename Api::GraphNode* node) {
-      return Api::graph_add_kernel(node, graph_.handle(), last(), launch);
-    });
+    return add("a kernel cannot be recorded",
+               [this, &launch](Node* node) { return Api::graph_add_kernel(node, graph_.handle(), tails_, launch); });
   }
   [[nodiscard]] Status copy(void* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return {};
-    return add("a copy cannot be recorded", [this, to, from, bytes](typename Api::GraphNode* node) {
-      return Api::graph_add_copy(node, graph_.handle(), last(), to, from, bytes);
+    return add("a copy cannot be recorded", [this, to, from, bytes](Node* node) {
+      return Api::graph_add_copy(node, graph_.handle(), tails_, to, from, bytes);
     });
   }
   [[nodiscard]] Status capture(const std::function<Status(Stream&)>& enqueue) override {
@@ -80,8 +91,8 @@ class GpuGraphBuilder final : public GraphBuilder {
     TANDEM_CHECK_OK(
         context_.run("a graph does not tell its nodes", [&] { return Api::graph_node_count(child.handle(), &count); }));
     if (count == 0) return {};
-    TANDEM_CHECK_OK(add("a captured piece cannot be added", [&](typename Api::GraphNode* node) {
-      return Api::graph_add_child(node, graph_.handle(), last(), child.handle());
+    TANDEM_CHECK_OK(add("a captured piece cannot be added", [&](Node* node) {
+      return Api::graph_add_child(node, graph_.handle(), tails_, child.handle());
     }));
     node_count_ += count - 1;
     return {};
@@ -112,23 +123,69 @@ class GpuGraphBuilder final : public GraphBuilder {
     return {};
   }
 
-  [[nodiscard]] const typename Api::GraphNode* last() const noexcept { return node_count_ == 0 ? nullptr : &last_; }
   template <class Add>
   Status add(const char* what, Add&& add) {
-    typename Api::GraphNode node{};
+    Node node{};
     TANDEM_CHECK_OK(context_.run(what, [&] { return add(&node); }));
-    last_ = node;
+    tails_.assign(1, node);
+    if (!parts_.empty()) {
+      parts_.back().tails = tails_;
+      parts_.back().nodes.push_back(node);
+    }
     ++node_count_;
     return {};
   }
 
+  struct Part {
+    std::vector<Node> tails{};  ///< What comes after it comes after these: its last node, or those of parts before.
+    std::vector<Node> nodes{};
+  };
+
   Context<Api>& context_;
   Staging<Api>& staging_;
   Graph<Api> graph_;
-  typename Api::GraphNode last_{};
+  std::vector<Node> tails_{};  ///< The next node comes after these.
+  std::vector<Part> parts_{};
   std::size_t node_count_ = 0;                        ///< Kernels and copies, those of captured pieces too.
   std::unique_ptr<GpuStream<Api>> capture_stream_{};  ///< Made when it is first needed.
   std::vector<std::shared_ptr<const void>> kept_{};
 };
+
+template <GpuApi Api>
+requires HasGraphs<Api> Result<GraphEdges> GpuGraphBuilder<Api>::edges() {
+  constexpr const char* kWhat = "a graph does not tell its edges";
+  std::size_t count = 0;
+  TANDEM_CHECK_OK(context_.run(kWhat, [&] { return Api::graph_edges(graph_.handle(), nullptr, nullptr, &count); }));
+  std::vector<Node> from(count);
+  std::vector<Node> to(count);
+  if (count != 0) {
+    TANDEM_CHECK_OK(
+        context_.run(kWhat, [&] { return Api::graph_edges(graph_.handle(), from.data(), to.data(), &count); }));
+  }
+  struct Place {
+    std::uint32_t part = 0;
+    std::size_t at = 0;
+  };
+  std::map<Node, Place> places;
+  for (std::uint32_t p = 0; p < parts_.size(); ++p) {
+    for (std::size_t i = 0; i < parts_[p].nodes.size(); ++i) places[parts_[p].nodes[i]] = {p, i};
+  }
+  GraphEdges found;
+  std::vector<std::size_t> links(parts_.size());  // within a part
+  for (std::size_t e = 0; e < count; ++e) {
+    const Place& a = places[from[e]];
+    const Place& b = places[to[e]];
+    if (a.part == b.part) {
+      if (a.at + 1 == b.at) ++links[a.part];
+    } else if (a.at + 1 == parts_[a.part].nodes.size() && b.at == 0) {
+      found.edges.emplace_back(a.part, b.part);
+    }
+  }
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    found.is_empty.push_back(parts_[p].nodes.empty());
+    found.is_chain.push_back(parts_[p].nodes.empty() || links[p] + 1 == parts_[p].nodes.size());
+  }
+  return found;
+}
 
 }  // namespace tandem::device::gpu

@@ -72,6 +72,18 @@ class CapturingStream final : public HostStream {
 
 class HostGraphBuilder final : public GraphBuilder {
  public:
+  /// One thread runs everything in the order in which it came, which is one that the parts allow.
+  void begin_part(std::span<const std::uint32_t> /*after*/) override { part_begins_.push_back(content_.pieces.size()); }
+  Result<GraphEdges> edges() override {
+    GraphEdges found;
+    found.is_chain.assign(part_begins_.size(), true);
+    for (std::uint32_t p = 0; p < part_begins_.size(); ++p) {
+      const bool is_last = p + 1 == part_begins_.size();
+      found.is_empty.push_back(part_begins_[p] == (is_last ? content_.pieces.size() : part_begins_[p + 1]));
+      for (std::uint32_t earlier = 0; earlier < p; ++earlier) found.edges.emplace_back(earlier, p);
+    }
+    return found;
+  }
   Status kernel(const KernelLaunch& /*launch*/) override {
     return Error{ErrorCode::NotSupported, "the host has no kernels"}.with_device("host");
   }
@@ -92,6 +104,7 @@ class HostGraphBuilder final : public GraphBuilder {
 
  private:
   Content content_{};
+  std::vector<std::size_t> part_begins_{};
 };
 
 }  // namespace

@@ -130,10 +130,11 @@ Result<std::byte*> Instance::input_staging(std::size_t index, std::size_t bytes)
   return staging.data();
 }
 
-Result<std::span<std::byte>> Instance::scratch(std::uint32_t stream, std::size_t bytes) {
-  device::Buffer& scratch = stream == kNone ? scratch_.back() : scratch_[stream];
+Result<std::span<std::byte>> Instance::scratch(std::size_t step, std::size_t bytes) {
+  const std::uint32_t slot = schedule_.scratch_slot(static_cast<std::uint32_t>(step));
+  device::Buffer& scratch = slot == kNone ? scratch_.back() : scratch_[slot];
   if (scratch.data() == nullptr || scratch.size() < bytes) {
-    TANDEM_TRY(scratch, allocate(/*on_device=*/stream != kNone, bytes));
+    TANDEM_TRY(scratch, allocate(/*on_device=*/slot != kNone, bytes));
   }
   return scratch.bytes();
 }

@@ -43,8 +43,8 @@ class Instance {
   }
   /// Memory for a copy of input `index`, made when it is first needed. Errors: OutOfMemory.
   [[nodiscard]] Result<std::byte*> input_copy(std::size_t index);
-  /// Where scratch() of a stream is now; null before it was first asked for.
-  [[nodiscard]] const std::byte* scratch_data(std::uint32_t stream) const noexcept { return scratch_[stream].data(); }
+  /// Where scratch() is now, by slot, of the host last.
+  [[nodiscard]] std::span<const device::Buffer> all_scratch() const noexcept { return scratch_; }
   /// Of the state of the run; 0 without one.
   [[nodiscard]] std::uint64_t state_generation() const noexcept { return state_ == nullptr ? 0 : state_->generation(); }
   /// Whether no earlier run still reads the instance's memory. Before begin().
@@ -53,13 +53,13 @@ class Instance {
   /// still read it, or the input is large: a stream's own staging is better then. Made when it is first needed.
   /// Errors: OutOfMemory.
   [[nodiscard]] Result<std::byte*> input_staging(std::size_t index, std::size_t bytes);
-  /// The scratch that all delegates on one stream of the schedule share, at least `bytes` long. `stream` kNone: of
-  /// those that the host runs beside a device, in its memory. Errors: OutOfMemory.
-  [[nodiscard]] Result<std::span<std::byte>> scratch(std::uint32_t stream, std::size_t bytes);
+  /// The scratch of a delegate's step, at least `bytes` long: shared with all that its stream and its branch order
+  /// after it. Steps that the host runs beside a device share one in the host's memory. Errors: OutOfMemory.
+  [[nodiscard]] Result<std::span<std::byte>> scratch(std::size_t step, std::size_t bytes);
 
  private:
   Instance(const Schedule& schedule, device::Device& device)
-      : schedule_{schedule}, device_{device}, scratch_(schedule.streams.streams + 1) {}
+      : schedule_{schedule}, device_{device}, scratch_(schedule.scratch_slots() + 1) {}
   void copy_values();
   Status allocate();
   [[nodiscard]] bool on_device(DeviceId device) const noexcept;
@@ -82,7 +82,7 @@ class Instance {
   std::vector<Argument*> args_{};  ///< Schedule::args as addresses.
   DelegateCalls calls_{};
   std::vector<BoundDelegate*> call_of_step_{};  ///< Null: no delegate, or one whose context belongs to the state.
-  std::vector<device::Buffer> scratch_;         ///< By stream of the schedule; the last one for the host.
+  std::vector<device::Buffer> scratch_;         ///< By slot; the last one for the host.
 };
 
 }  // namespace tandem::runtime

@@ -83,7 +83,7 @@ Status call_delegate(Instance& instance, std::size_t step, StreamRef stream, Rec
   args.recorder = recorder;
   args.is_captured = is_captured;
   if (call.scratch_bytes != 0) {
-    TANDEM_TRY(args.scratch, instance.scratch(instance.schedule().streams.stream_of[step], call.scratch_bytes));
+    TANDEM_TRY(args.scratch, instance.scratch(step, call.scratch_bytes));
   }
   TANDEM_CHECK_OK(base::guarded(ErrorCode::BackendFailed, [&] { return call.context->enqueue(args); }));
   const std::size_t first_output = arguments.size() - call.results.size();

@@ -2,6 +2,7 @@
 
 #include "base/guarded.h"
 #include "runtime/execute/eager.h"
+#include "runtime/execute/region_parts.h"
 
 #include <algorithm>
 #include <cstring>
@@ -48,8 +49,16 @@ void RegionGraphs::read_key(const Region& region) {
     key_.insert(key_.end(), value.tensor.sizes, value.tensor.sizes + value.tensor.rank);
     key_.insert(key_.end(), value.tensor.strides, value.tensor.strides + value.tensor.rank);
   }
-  key_.push_back(word(instance_.scratch_data(0)));
+  for (const std::byte* const scratch : this->scratch()) key_.push_back(word(scratch));
   if (region.stateful) key_.push_back(static_cast<std::int64_t>(instance_.state_generation()));
+}
+
+/// Where the scratch of the device is now.
+std::vector<const std::byte*> RegionGraphs::scratch() const {
+  std::vector<const std::byte*> found;
+  const auto all = instance_.all_scratch();
+  for (const device::Buffer& one : all.first(all.size() - 1)) found.push_back(one.data());
+  return found;
 }
 
 /// The entry of the key, a new one if there is none; the one that was used longest ago goes.
@@ -76,23 +85,16 @@ Result<bool> RegionGraphs::run(std::uint32_t region, device::Stream& stream, std
   const Region& plan = instance_.schedule().regions[region];
   read_key(plan);
   Entry& entry = find(regions_[region]);
-  if (entry.graph == nullptr) {
+  if (entry.graph() == nullptr) {
     if (!entry.refusal.empty() || entry.runs++ < kRunsBefore) return false;
     if (const Status built = build(plan, entry, stream); !built.ok()) {
       entry.refusal = built.error().to_string();
       return false;
     }
   }
-  if (entry.trial != nullptr) {
-    const Trial::Verdict verdict = entry.trial->verdict();
-    if (verdict == Trial::Verdict::Steps) return false;
-    if (verdict == Trial::Verdict::Open) {
-      const Trial::Way way = entry.trial->next();
-      trials.push_back({entry.trial, way});
-      if (way == Trial::Way::Steps) return false;
-    }
-  }
-  if (Status launched = entry.graph->launch(stream); !launched.ok()) {
+  device::Graph* const graph = choose_graph(entry, trials);
+  if (graph == nullptr) return false;
+  if (Status launched = graph->launch(stream); !launched.ok()) {
     const Schedule& schedule = instance_.schedule();
     return std::move(launched).error().with_site(site_of(schedule, schedule.steps[plan.first]));
   }
@@ -100,25 +102,48 @@ Result<bool> RegionGraphs::run(std::uint32_t region, device::Stream& stream, std
   return true;
 }
 
+/// The entry's graph that is to run; null: step by step.
+device::Graph* RegionGraphs::choose_graph(Entry& entry, std::vector<TrialRun>& trials) {
+  if (entry.trial == nullptr) return entry.in_a_row != nullptr ? entry.in_a_row.get() : entry.side_by_side.get();
+  Trial::Verdict chosen = entry.trial->verdict();
+  if (chosen == Trial::Verdict::Open) {
+    const Trial::Way way = entry.trial->next();
+    trials.push_back({entry.trial, way});
+    chosen = static_cast<Trial::Verdict>(way);
+  } else if (chosen == Trial::Verdict::Branches) {
+    entry.in_a_row.reset();
+  } else {
+    entry.side_by_side.reset();
+  }
+  if (chosen == Trial::Verdict::Steps) return nullptr;
+  return chosen == Trial::Verdict::Graph ? entry.in_a_row.get() : entry.side_by_side.get();
+}
+
 Status RegionGraphs::build(const Region& region, Entry& entry, device::Stream& stream) {
+  const bool may_branch = region.branches > 1 && policy_ != GraphPolicy::On;
   // Delegates that never ran may want more scratch than there is, and those before them were recorded with the old one.
-  for (const std::byte* scratch = nullptr; entry.graph == nullptr || instance_.scratch_data(0) != scratch;) {
-    scratch = instance_.scratch_data(0);
-    TANDEM_TRY(entry.graph, record(region, stream));
+  for (std::vector<const std::byte*> before; entry.graph() == nullptr || scratch() != before;) {
+    before = scratch();
+    if (policy_ != GraphPolicy::Branches || !may_branch) {
+      TANDEM_TRY(entry.in_a_row, record(region, false, stream));
+    }
+    if (may_branch) {
+      TANDEM_TRY(entry.side_by_side, record(region, true, stream));
+    }
   }
   read_key(region);
   entry.key = key_;
   note_outcomes(region, entry);
-  if (policy_ == GraphPolicy::Auto) entry.trial = std::make_shared<Trial>();
+  if (policy_ == GraphPolicy::Auto) entry.trial = std::make_shared<Trial>(may_branch);
   return {};
 }
 
 Status RegionGraphs::prepare(device::Stream& stream) {
   // A region may want more scratch than those before it were prepared with.
-  for (const std::byte* scratch = nullptr;;) {
-    scratch = instance_.scratch_data(0);
+  for (;;) {
+    const auto before = scratch();
     TANDEM_CHECK_OK(prepare_all(stream));
-    if (instance_.scratch_data(0) == scratch) return {};
+    if (scratch() == before) return {};
   }
 }
 
@@ -130,7 +155,7 @@ Status RegionGraphs::prepare_all(device::Stream& stream) {
       const Region& region = schedule.regions[next];
       read_key(region);
       Entry& entry = find(regions_[next++]);
-      if (entry.graph == nullptr) TANDEM_CHECK_OK(build(region, entry, stream));
+      if (entry.graph() == nullptr) TANDEM_CHECK_OK(build(region, entry, stream));
       step = region.end - 1;
     } else if (schedule.steps[step].kind == Step::Kind::Copy) {
       TANDEM_CHECK_OK(take_copied_sizes(instance_, step));
@@ -139,10 +164,13 @@ Status RegionGraphs::prepare_all(device::Stream& stream) {
   return {};
 }
 
-Result<std::unique_ptr<device::Graph>> RegionGraphs::record(const Region& region, device::Stream& stream) {
+Result<std::unique_ptr<device::Graph>> RegionGraphs::record(const Region& region, bool side_by_side,
+                                                            device::Stream& stream) {
   const Schedule& schedule = instance_.schedule();
+  const RegionParts parts{schedule, region, side_by_side};
   TANDEM_TRY(std::unique_ptr<device::GraphBuilder> builder, device_.make_graph());
   for (std::uint32_t step = region.first; step < region.end;) {
+    builder->begin_part(parts.after(step));
     if (Status recorded = record_step(step, *builder, stream); recorded.ok()) {
       ++step;
     } else if (is_captured_[step] || schedule.steps[step].kind != Step::Kind::Delegate ||
@@ -155,6 +183,8 @@ Result<std::unique_ptr<device::Graph>> RegionGraphs::record(const Region& region
       step = region.first;
     }
   }
+  TANDEM_TRY(const device::GraphEdges edges, builder->edges());
+  TANDEM_CHECK_OK(parts.check(edges));
   return builder->finish(stream);
 }
 
@@ -207,12 +237,16 @@ std::vector<GraphInfo> RegionGraphs::describe() const {
     const Entry* const entry = regions_[r].last;
     if (entry == nullptr) continue;
     info.graphs = static_cast<std::size_t>(
-        std::ranges::count_if(regions_[r].all, [](const auto& one) { return one->graph != nullptr; }));
+        std::ranges::count_if(regions_[r].all, [](const auto& one) { return one->graph() != nullptr; }));
     info.refusal = entry->refusal;
-    if (entry->graph == nullptr) continue;
-    info.nodes = entry->graph->node_count();
-    info.in_use = entry->trial == nullptr || entry->trial->verdict() == Trial::Verdict::Graph;
+    if (entry->graph() == nullptr) continue;
+    info.nodes = entry->graph()->node_count();
+    info.branches = entry->in_a_row == nullptr ? schedule.regions[r].branches : 1;
+    info.in_use = true;
     if (entry->trial == nullptr) continue;
+    const Trial::Verdict verdict = entry->trial->verdict();
+    info.in_use = verdict == Trial::Verdict::Graph || verdict == Trial::Verdict::Branches;
+    info.branches_time = entry->trial->median(Trial::Way::Branches);
     info.steps_time = entry->trial->median(Trial::Way::Steps);
     info.graph_time = entry->trial->median(Trial::Way::Graph);
   }

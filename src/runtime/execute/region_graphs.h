@@ -56,10 +56,16 @@ class RegionGraphs {
     std::vector<std::int64_t> key{};
     std::uint64_t last_use = 0;
     std::uint32_t runs = 0;  ///< Step by step, before there was a graph.
-    std::unique_ptr<device::Graph> graph{};
+    std::unique_ptr<device::Graph> in_a_row{};
+    std::unique_ptr<device::Graph> side_by_side{};
     std::string refusal{};  ///< Why there is none, nor will be.
     std::vector<Outcome> outcomes{};
     std::shared_ptr<Trial> trial{};
+
+    /// Null before it is built; of two on trial, that with everything in a row.
+    [[nodiscard]] const device::Graph* graph() const noexcept {
+      return in_a_row != nullptr ? in_a_row.get() : side_by_side.get();
+    }
   };
   struct Entries {
     std::vector<std::unique_ptr<Entry>> all{};
@@ -67,10 +73,13 @@ class RegionGraphs {
   };
 
   void read_key(const Region& region);
+  [[nodiscard]] std::vector<const std::byte*> scratch() const;
+  [[nodiscard]] static device::Graph* choose_graph(Entry& entry, std::vector<TrialRun>& trials);
   Entry& find(Entries& entries);
   [[nodiscard]] Status prepare_all(device::Stream& stream);
   [[nodiscard]] Status build(const Region& region, Entry& entry, device::Stream& stream);
-  [[nodiscard]] Result<std::unique_ptr<device::Graph>> record(const Region& region, device::Stream& stream);
+  [[nodiscard]] Result<std::unique_ptr<device::Graph>> record(const Region& region, bool side_by_side,
+                                                              device::Stream& stream);
   [[nodiscard]] Status record_step(std::uint32_t step, device::GraphBuilder& builder, device::Stream& stream);
   void note_outcomes(const Region& region, Entry& entry);
   void apply_outcomes(const Entry& entry);

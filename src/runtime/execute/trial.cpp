@@ -1,6 +1,7 @@
 #include "runtime/execute/trial.h"
 
 #include <algorithm>
+#include <span>
 
 namespace tandem::runtime {
 
@@ -12,11 +13,14 @@ void Trial::add(Way way, Span span, std::chrono::nanoseconds time) {
   Times& mine = times_[static_cast<std::size_t>(way)];
   if (mine.count == kSamples) return;  // runs of several threads do not alternate exactly
   mine.all[mine.count++] = time;
-  if (std::ranges::any_of(times_, [](const Times& one) { return one.count < kSamples; })) return;
-  for (Times& one : times_) std::ranges::sort(one.all);
+  const std::span tried = std::span{times_}.first(ways_);
+  if (std::ranges::any_of(tried, [](const Times& one) { return one.count < kSamples; })) return;
+  for (Times& one : tried) std::ranges::sort(one.all);
   const auto at_half = [this](Way which) { return times_[static_cast<std::size_t>(which)].all[kSamples / 2]; };
-  verdict_.store(at_half(Way::Graph) <= at_half(Way::Steps) ? Verdict::Graph : Verdict::Steps,
-                 std::memory_order_release);
+  Way best = at_half(Way::Graph) <= at_half(Way::Steps) ? Way::Graph : Way::Steps;
+  if (ways_ == 3 && span_ == Span::WholeRun && at_half(Way::Branches) < at_half(best) * (1 - kMargin))
+    best = Way::Branches;
+  verdict_.store(static_cast<Verdict>(best), std::memory_order_release);
 }
 
 std::chrono::nanoseconds Trial::median(Way way) const {

@@ -10,25 +10,30 @@
 
 namespace tandem::runtime {
 
-/// Which of two ways to do a thing is faster here, found out by real runs that take turns.
+/// Which of several ways to do a thing is the fastest here, found out by real runs that take turns.
 ///
 /// Thread-safety: any thread.
 class Trial {
  public:
-  enum class Way : std::uint8_t { Steps, Graph };
-  enum class Verdict : std::uint8_t { Open, Steps, Graph };
+  enum class Way : std::uint8_t { Steps, Graph, Branches };
+  enum class Verdict : std::uint8_t { Steps, Graph, Branches, Open };  ///< A Way, or none yet.
   /// What a run's time is: from its start to its end, or until it is enqueued. They do not compare.
   enum class Span : std::uint8_t { WholeRun, Enqueueing };
   static constexpr std::size_t kSamples = 9;  ///< Of each way.
+  static constexpr double kMargin = 0.03;
+
+  /// Branches have to be faster by kMargin to win: what runs side by side may be slower at other moments. Where only
+  /// the enqueueing is timed, which they do not change, they don't.
+  explicit Trial(bool has_branches) noexcept : ways_{has_branches ? 3U : 2U} {}
 
   [[nodiscard]] Verdict verdict() const noexcept { return verdict_.load(std::memory_order_acquire); }
   /// The way of the next run.
   [[nodiscard]] Way next() noexcept {
-    return turns_.fetch_add(1, std::memory_order_relaxed) % 2 == 0 ? Way::Graph : Way::Steps;
+    return static_cast<Way>((turns_.fetch_add(1, std::memory_order_relaxed) + 1) % ways_);
   }
   /// Starts again where the span is another one than before.
   void add(Way way, Span span, std::chrono::nanoseconds time);
-  /// Units: of the medians that decided; 0 while open.
+  /// Units: of the medians that decided; 0 while open, and for a way that was not on trial.
   [[nodiscard]] std::chrono::nanoseconds median(Way way) const;
 
  private:
@@ -40,7 +45,8 @@ class Trial {
   std::atomic<std::uint32_t> turns_{0};
   mutable std::mutex mutex_;
   Span span_ = Span::WholeRun;
-  std::array<Times, 2> times_{};
+  std::array<Times, 3> times_{};
+  const std::uint32_t ways_;
 };
 
 /// A run's part in a trial: the way that it went.

@@ -15,11 +15,13 @@ Result<std::unique_ptr<Schedule>> lower(const LowerInput& input) {
   join_aliases(input, *schedule);
   TANDEM_CHECK_OK(assign_devices(input, *schedule));
   find_roots(*schedule);
+  schedule->streams = plan_streams(*schedule, input.stream_policy);
+  schedule->regions = find_regions(*schedule);
+  if (input.plan_branches) find_branches(*schedule);
   TANDEM_CHECK_OK(place(input, *schedule));
   TANDEM_CHECK_OK(plan_memory(*schedule));
   collect_accesses(*schedule);
-  schedule->streams = plan_streams(*schedule, input.stream_policy);
-  schedule->regions = find_regions(*schedule);
+  order_branches(*schedule);
   TANDEM_CHECK_OK(check_lifetimes(*schedule));
   if (!input.allow_races) TANDEM_CHECK_OK(check_order(*schedule));
   return schedule;

@@ -27,8 +27,9 @@ struct LowerInput {
   DeviceId device{};
   bool allow_native_code = true;
   StreamPolicy stream_policy = StreamPolicy::PerThread;
-  bool allow_races = false;   ///< Do not refuse what the order check finds.
-  std::string_view folder{};  ///< As LoadContext::folder.
+  bool allow_races = false;    ///< Do not refuse what the order check finds.
+  bool plan_branches = false;  ///< Plan for graphs whose branches run side by side.
+  std::string_view folder{};   ///< As LoadContext::folder.
 };
 
 /// Turns a method of a verified file into a schedule: resolve, place, plan memory and streams, check.
@@ -56,19 +57,28 @@ void join_aliases(const LowerInput& input, Schedule& schedule);
 [[nodiscard]] Status assign_devices(const LowerInput& input, Schedule& schedule);
 /// Fills ValuePlan::roots: what views refer to.
 void find_roots(Schedule& schedule);
-/// Decides the buffer of every value: state, input, output, constant, arena.
-/// Errors: InvalidProgram (a step writes to a constant, reads a value that has no memory).
-[[nodiscard]] Status place(const LowerInput& input, Schedule& schedule);
-/// Offsets of the values that the program did not plan, and the size of every arena.
-/// Errors: InvalidProgram (sizes overflow).
-[[nodiscard]] Status plan_memory(Schedule& schedule);
-/// Fills the accesses of all steps from arguments, modes, roots and places, and Step::changes_state.
-void collect_accesses(Schedule& schedule);
 /// The streams of a policy. PerThread and PerMethod put every step on the execution's stream; PerDelegate gives each
 /// delegate a stream of its own and orders nothing but by the joins before steps that run on the host.
 [[nodiscard]] StreamPlan plan_streams(const Schedule& schedule, StreamPolicy policy);
 /// What may become graphs: runs of recordable or capturable delegates and of copies on a device, on one stream, that no
 /// jump enters.
 [[nodiscard]] std::vector<Region> find_regions(const Schedule& schedule);
+/// Whether a method with these options may run branches side by side.
+[[nodiscard]] bool plans_branches(const MethodOptions& options) noexcept;
+/// Gives the steps of regions branches: those that read what none of the others writes. Leaves the plan empty if no
+/// region has two, and for methods with jumps.
+void find_branches(Schedule& schedule);
+/// Decides the buffer of every value: state, input, output, constant, arena. Where there are branches, the program's
+/// places on the device count for nothing: it let values share bytes that are then in use at the same time.
+/// Errors: InvalidProgram (a step writes to a constant, reads a value that has no memory).
+[[nodiscard]] Status place(const LowerInput& input, Schedule& schedule);
+/// Offsets of the values that have none yet, and the size of every arena. Values share bytes if all steps of one come
+/// before all of the other, also side by side.
+/// Errors: InvalidProgram (sizes overflow).
+[[nodiscard]] Status plan_memory(Schedule& schedule);
+/// Fills the accesses of all steps from arguments, modes, roots and places, and Step::changes_state.
+void collect_accesses(Schedule& schedule);
+/// Fills what each step of a region comes right after, from the bytes that steps touch, if there are branches.
+void order_branches(Schedule& schedule);
 
 }  // namespace tandem::runtime

@@ -168,6 +168,8 @@ class Placer {
            plan(value).planned_offset % plan(value).alignment == 0;
   }
 
+  bool is_replanned(std::uint32_t value) { return schedule_.branches.any() && plan(value).device == schedule_.device; }
+
   void place_values() {
     bool view_has_state = false;
     for (std::uint32_t v = 0; v < schedule_.values.size(); ++v) {
@@ -187,7 +189,7 @@ class Placer {
                                               plan(v).device == DeviceId{}});
       } else if (is_output_[v] && !is_view) {
         give_own_buffer(v, BufferPlan::Kind::Output);
-      } else if (owns_bytes && plan(v).planned_memory_id != 0 && is_aligned(v)) {
+      } else if (owns_bytes && plan(v).planned_memory_id != 0 && is_aligned(v) && !is_replanned(v)) {
         plan(v).place.buffer = arena(v);
         plan(v).place.offset = plan(v).planned_offset;
       }

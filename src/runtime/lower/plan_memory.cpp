@@ -5,19 +5,42 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tandem::runtime {
 namespace {
 
-/// Steps [first, last] between which the bytes of a value are in use.
+/// The steps of one branch between which the bytes of a value are in use. The number of steps stands for the end.
+struct Span {
+  std::uint32_t branch = 0;
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
 struct Lifetime {
   std::uint32_t value = kNone;
-  std::uint32_t first = UINT32_MAX;
-  std::uint32_t last = 0;
+  std::vector<Span> spans{};  ///< One without branches; none: no step touches it.
+
+  void touch(std::uint32_t step, std::uint32_t branch) {  // steps come in ascending order
+    const auto at = std::ranges::find(spans, branch, &Span::branch);
+    if (at == spans.end()) {
+      spans.push_back({branch, step, step});
+    } else {
+      at->last = step;
+    }
+  }
 };
 
 /// Fitting compares every value with every placed one; beyond this many, memory is cheaper than time.
 constexpr std::size_t kMaxFitted = 4096;
+
+/// Whether all steps of `a` are over before any of `b` begins.
+bool before(const BranchPlan& branches, const Lifetime& a, const Lifetime& b) {
+  return std::ranges::all_of(a.spans, [&](const Span& x) {
+    return std::ranges::all_of(b.spans, [&](const Span& y) { return branches.before(x.last, y.first); });
+  });
+}
 
 bool has_jumps(const Schedule& schedule) {
   return std::any_of(schedule.steps.begin(), schedule.steps.end(),
@@ -29,9 +52,9 @@ std::vector<Lifetime> find_unplanned(const Schedule& schedule, DeviceId device) 
   std::vector<Lifetime> lifetimes(schedule.values.size());
   std::vector<bool> written(schedule.values.size());
   const auto touch = [&](std::uint32_t value, std::uint32_t step) {
+    const bool is_end = step == schedule.steps.size();
     for (const std::uint32_t root : schedule.values[value].roots) {
-      lifetimes[root].first = std::min(lifetimes[root].first, step);
-      lifetimes[root].last = std::max(lifetimes[root].last, step);
+      lifetimes[root].touch(step, is_end ? 0 : schedule.branches.of(step));
     }
   };
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
@@ -48,7 +71,7 @@ std::vector<Lifetime> find_unplanned(const Schedule& schedule, DeviceId device) 
     lifetimes[v].value = v;
     if (written[v] && schedule.values[v].device == device && schedule.values[v].place.buffer == kNone &&
         !schedule.values[v].roots.empty() && schedule.values[v].roots.front() == v) {
-      unplanned.push_back(lifetimes[v]);
+      unplanned.push_back(std::move(lifetimes[v]));
     }
   }
   return unplanned;
@@ -63,7 +86,7 @@ std::uint64_t fit(const Schedule& schedule, std::span<const Lifetime> placed, co
                   std::uint64_t bytes) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;
   for (const Lifetime& other : placed) {
-    if (other.last < next.first || next.last < other.first) continue;
+    if (before(schedule.branches, other, next) || before(schedule.branches, next, other)) continue;
     const Location& place = schedule.values[other.value].place;
     taken.emplace_back(place.offset, base::align_up(place.offset + place.bytes, base::kHostAlignment));
   }

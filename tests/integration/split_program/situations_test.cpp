@@ -515,7 +515,8 @@ TEST_P(SplitProgramTest, AStreamPerDelegateIsNotAlwaysRight) {
 
 INSTANTIATE_TEST_SUITE_P(Machines, SplitProgramTest,
                          ::testing::Combine(::testing::ValuesIn(machine_kinds()),
-                                            ::testing::Values(GraphPolicy::Off, GraphPolicy::On, GraphPolicy::Auto)),
+                                            ::testing::Values(GraphPolicy::Off, GraphPolicy::On, GraphPolicy::Auto,
+                                                              GraphPolicy::Branches)),
                          [](const auto& parameter) {
                            return std::get<0>(parameter.param).name + "_graphs_" +
                                   std::string{name_of(std::get<1>(parameter.param))};

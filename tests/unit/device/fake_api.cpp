@@ -231,12 +231,16 @@ FakeCode FakeApi::stream_owner(Stream stream, int* device, bool* is_foreign) noe
 
 namespace {
 
-/// A node goes after the one before it, or first.
-FakeCode add_node(const char* name, std::uint32_t* node, std::uint32_t graph, const std::uint32_t* last) noexcept {
+/// A node goes after some of its graph's.
+FakeCode add_node(const char* name, std::uint32_t* node, std::uint32_t graph,
+                  std::span<const std::uint32_t> after) noexcept {
   std::uint32_t& count = fake().nodes[graph];
-  if (fake().graphs.count(graph) == 0 || (last == nullptr ? 0U : *last) != count) return FakeCode::BadHandle;
+  const auto is_one = [&count](std::uint32_t one) { return one >= 1 && one <= count; };
+  if (fake().graphs.count(graph) == 0 || !std::ranges::all_of(after, is_one)) return FakeCode::BadHandle;
   const FakeCode code = note(name);
-  if (code == FakeCode::Ok) *node = ++count;
+  if (code != FakeCode::Ok) return code;
+  *node = ++count;
+  for (const std::uint32_t one : after) fake().edges[graph].emplace_back(one, *node);
   return code;
 }
 
@@ -249,16 +253,28 @@ FakeCode FakeApi::graph_create(Graph* graph) noexcept {
   fake().graphs.insert(*graph);
   return code;
 }
-FakeCode FakeApi::graph_add_kernel(GraphNode* node, Graph graph, const GraphNode* last,
+FakeCode FakeApi::graph_add_kernel(GraphNode* node, Graph graph, std::span<const GraphNode> after,
                                    const KernelLaunch& /*launch*/) noexcept {
-  return add_node("graph_add_kernel", node, graph, last);
+  return add_node("graph_add_kernel", node, graph, after);
 }
-FakeCode FakeApi::graph_add_copy(GraphNode* node, Graph graph, const GraphNode* last, void* /*to*/,
+FakeCode FakeApi::graph_add_copy(GraphNode* node, Graph graph, std::span<const GraphNode> after, void* /*to*/,
                                  const void* /*from*/, std::size_t /*bytes*/) noexcept {
-  return add_node("graph_add_copy", node, graph, last);
+  return add_node("graph_add_copy", node, graph, after);
 }
-FakeCode FakeApi::graph_add_child(GraphNode* node, Graph graph, const GraphNode* last, Graph child) noexcept {
-  return fake().graphs.count(child) == 1 ? add_node("graph_add_child", node, graph, last) : FakeCode::BadHandle;
+FakeCode FakeApi::graph_add_child(GraphNode* node, Graph graph, std::span<const GraphNode> after,
+                                  Graph child) noexcept {
+  return fake().graphs.count(child) == 1 ? add_node("graph_add_child", node, graph, after) : FakeCode::BadHandle;
+}
+FakeCode FakeApi::graph_edges(Graph graph, GraphNode* from, GraphNode* to, std::size_t* count) noexcept {
+  const auto& edges = fake().edges[graph];
+  if (from != nullptr) {
+    for (std::size_t e = 0; e < *count; ++e) {
+      from[e] = edges[e].first;
+      to[e] = edges[e].second;
+    }
+  }
+  *count = edges.size();
+  return note("graph_edges");
 }
 FakeCode FakeApi::graph_node_count(Graph graph, std::size_t* count) noexcept {
   *count = fake().nodes[graph];

@@ -8,7 +8,9 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tandem::device::gpu {
@@ -53,7 +55,8 @@ struct FakeDriver {
   std::set<std::uint32_t> graphs{};
   std::map<std::uint32_t, std::uint32_t> execs{};  ///< And the number of nodes.
   std::map<std::uint32_t, std::uint32_t> nodes{};  ///< By graph, how many it has.
-  std::map<void*, int> memory{};                   ///< And its device; -1: page-locked.
+  std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> edges{};  ///< By graph.
+  std::map<void*, int> memory{};  ///< And its device; -1: page-locked.
   std::uint32_t next_handle = 10;
   std::uint64_t next_id = 1;
   int last_errors = 0;  ///< That nobody has cleared.
@@ -137,11 +140,12 @@ struct FakeApi : PlainFakeApi {
   using GraphNode = std::uint32_t;  ///< Which of its graph's it is, from 1.
   using GraphExec = std::uint32_t;
   static Code graph_create(Graph* graph) noexcept;
-  static Code graph_add_kernel(GraphNode* node, Graph graph, const GraphNode* last,
+  static Code graph_add_kernel(GraphNode* node, Graph graph, std::span<const GraphNode> after,
                                const KernelLaunch& launch) noexcept;
-  static Code graph_add_copy(GraphNode* node, Graph graph, const GraphNode* last, void* to, const void* from,
+  static Code graph_add_copy(GraphNode* node, Graph graph, std::span<const GraphNode> after, void* to, const void* from,
                              std::size_t bytes) noexcept;
-  static Code graph_add_child(GraphNode* node, Graph graph, const GraphNode* last, Graph child) noexcept;
+  static Code graph_add_child(GraphNode* node, Graph graph, std::span<const GraphNode> after, Graph child) noexcept;
+  static Code graph_edges(Graph graph, GraphNode* from, GraphNode* to, std::size_t* count) noexcept;
   static Code graph_node_count(Graph graph, std::size_t* count) noexcept;
   static Code graph_instantiate(GraphExec* exec, Graph graph) noexcept;
   static Code graph_upload(GraphExec exec, Stream stream) noexcept;

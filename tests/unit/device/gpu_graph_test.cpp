@@ -53,6 +53,32 @@ TEST_F(GpuGraphTest, PiecesFollowEachOtherAndAreLaunchedAsOne) {
                                    "graph_launch@1", "graph_exec_destroy@1"));
 }
 
+TEST_F(GpuGraphTest, PartsFollowThoseThatTheyName) {
+  const auto making = builder();
+  std::array<std::byte, 8> memory{};
+  const auto part = [&making](std::vector<std::uint32_t> after, int kernels) {
+    making->begin_part(after);
+    for (int i = 0; i < kernels; ++i) ASSERT_TRUE(making->kernel({}).ok());
+  };
+  part({}, 2);      // 0: nodes 1, 2
+  part({0}, 1);     // 1: node 3
+  part({0}, 0);     // 2: nothing
+  part({2}, 2);     // 3: nodes 4, 5
+  part({1, 3}, 0);  // 4: nothing
+  making->begin_part(std::array{4U});
+  ASSERT_TRUE(making->capture([&memory](Stream& capturing) { return capturing.fill(memory.data(), {}, 8); }).ok());
+  const auto found = making->edges();
+  ASSERT_TRUE(found.ok());
+  using Edge = std::pair<std::uint32_t, std::uint32_t>;
+  EXPECT_THAT(found->edges, ::testing::UnorderedElementsAre(Edge{0, 1}, Edge{0, 3}, Edge{1, 5}, Edge{3, 5}));
+  EXPECT_EQ(found->is_empty, (std::vector<bool>{false, false, true, false, true, false}));
+  EXPECT_EQ(found->is_chain, std::vector<bool>(6, true));
+  fake().edges.begin()->second.pop_back();  // a driver that lost one
+  EXPECT_EQ(making->edges()->edges.size(), 3U);
+  fake().fail("graph_edges", FakeCode::BadHandle);
+  EXPECT_EQ(making->edges().error().message(), "a graph does not tell its edges");
+}
+
 TEST_F(GpuGraphTest, CapturedPiecesAreMembers) {
   const auto stream = make_stream();
   const auto making = builder();

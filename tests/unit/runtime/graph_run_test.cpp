@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -350,7 +351,7 @@ TEST_F(GraphRunTest, AnAsynchronousMethodsTrialIsOfItsEnqueueing) {
 TEST(TrialTest, TheLowerMedianWins) {
   using namespace std::chrono_literals;
   for (const bool graph_wins : {true, false}) {
-    Trial trial;
+    Trial trial{false};
     for (std::size_t i = 0; i < Trial::kSamples; ++i) {
       EXPECT_EQ(trial.verdict(), Trial::Verdict::Open);
       // One run in four is very slow.
@@ -364,9 +365,29 @@ TEST(TrialTest, TheLowerMedianWins) {
   }
 }
 
+TEST(TrialTest, BranchesWinByAMarginOnly) {
+  using namespace std::chrono_literals;
+  for (const auto& [span, branches, winner] : {std::tuple{Trial::Span::WholeRun, 90us, Trial::Verdict::Branches},
+                                               std::tuple{Trial::Span::WholeRun, 98us, Trial::Verdict::Graph},
+                                               std::tuple{Trial::Span::Enqueueing, 90us, Trial::Verdict::Graph}}) {
+    Trial trial{true};
+    EXPECT_EQ(trial.next(), Trial::Way::Graph);
+    EXPECT_EQ(trial.next(), Trial::Way::Branches);
+    EXPECT_EQ(trial.next(), Trial::Way::Steps);
+    for (std::size_t i = 0; i < Trial::kSamples; ++i) {
+      EXPECT_EQ(trial.verdict(), Trial::Verdict::Open);
+      trial.add(Trial::Way::Branches, span, branches);
+      trial.add(Trial::Way::Steps, span, 120us);
+      trial.add(Trial::Way::Graph, span, 100us);
+    }
+    EXPECT_EQ(trial.verdict(), winner);
+    EXPECT_EQ(trial.median(Trial::Way::Branches), branches);
+  }
+}
+
 TEST(TrialTest, TurnsAlternateAndSpansDoNotMix) {
   using namespace std::chrono_literals;
-  Trial trial;
+  Trial trial{false};
   EXPECT_EQ(trial.next(), Trial::Way::Graph);
   EXPECT_EQ(trial.next(), Trial::Way::Steps);
   EXPECT_EQ(trial.next(), Trial::Way::Graph);
