@@ -176,11 +176,13 @@ class TANDEM_EXPORT Method {
   ///
   /// Shapes: one value per input; tensors have the input's dtype and rank, and at most its bytes; any strides.
   /// Lifetime: inputs are read until the execution is over. Outputs belong to the caller until dropped; where the
-  /// output
-  ///   list names one value twice, both entries share one tensor.
+  ///   output list names one value twice, both entries share one tensor.
   /// Errors: InvalidArgument, InvalidType (an input, with index, expected and found; a stream, event or state that does
   ///   not belong here; nothing has run then); InvalidState (the state is indeterminate; a forked child; called by work
   ///   on a stream); Busy; BackendFailed; any error of an operator, with the instruction. The method stays usable.
+  /// On a stream that the caller captures, the execution becomes a part of the caller's graph and nothing runs; see
+  ///   docs/graphs.md. Errors then: NotSupported (a value on the host, a step that no graph can hold); InvalidState
+  ///   (the method's own state); InvalidArgument (`inputs_ready`); nothing was added.
   [[nodiscard]] Result<std::vector<Value>> execute(std::span<const Value> inputs, const ExecuteOptions& options = {});
   /// The same into a caller's array: no allocation once shapes have been seen and earlier outputs were dropped.
   /// Errors: as above; InvalidArgument, `outputs` has the wrong length.
@@ -201,7 +203,8 @@ class TANDEM_EXPORT Method {
   /// inputs and bound outputs are on the device, same addresses. Runs nothing, and changes no state. Blocks until
   /// earlier executions are over. Nothing to do on the host, and with GraphPolicy::Off. Steps of the host are passed
   /// over, so sizes that depend on their results are not prepared for.
-  /// Errors: as execute(), before anything is enqueued; NotSupported, a delegate has never run at these sizes, or can
+  /// Errors: as execute(), before anything is enqueued; InvalidState, the stream captures; NotSupported, a delegate has
+  /// never run at these sizes, or can
   ///   be in no graph.
   [[nodiscard]] Status prepare(std::span<const Value> inputs, const ExecuteOptions& options = {});
   /// What became of the stretches that may be graphs, in the order of the method; of one instance. Empty on the host,

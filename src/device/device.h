@@ -73,15 +73,26 @@ class Device {
   /// switch to it and back each time.
   template <class Body>
   auto with_current(Body&& body) {
-    std::optional<decltype(body())> result;
-    auto call = [&result, &body] { result.emplace(body()); };
-    run_current([](void* data) { (*static_cast<decltype(call)*>(data))(); }, &call);
-    return *std::move(result);
+    return call(&Device::run_current, body);
+  }
+  /// The same, while the calling thread may be capturing in whatever mode: what the body allocates, loads and waits for
+  /// does not break that.
+  template <class Body>
+  auto beside_a_capture(Body&& body) {
+    return call(&Device::run_relaxed, body);
   }
 
  private:
   friend class Buffer;
+  template <class Run, class Body>
+  auto call(Run run, Body& body) {
+    std::optional<decltype(body())> result;
+    auto keep_result = [&result, &body] { result.emplace(body()); };
+    (this->*run)([](void* data) { (*static_cast<decltype(keep_result)*>(data))(); }, &keep_result);
+    return *std::move(result);
+  }
   virtual void run_current(void (*body)(void* data), void* data) { body(data); }
+  virtual void run_relaxed(void (*body)(void* data), void* data) { body(data); }
   virtual void free(std::byte* data) noexcept = 0;
   virtual void free_staging(std::byte* data) noexcept { free(data); }
 };

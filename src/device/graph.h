@@ -52,9 +52,19 @@ class GraphBuilder : public Recorder {
   /// and gets an error itself. Errors: what `enqueue` returns; InvalidState, something broke the capture. The graph is
   /// as before then.
   [[nodiscard]] virtual Status capture(const std::function<Status(Stream&)>& enqueue) = 0;
+  /// Adds all of it to the graph that `stream` is capturing, after what it has so far, instead of making a graph of its
+  /// own. `owner`, and what the builder keeps, are kept as long as that graph, and what is made of it, can run; they go
+  /// with a later sweep_kept(). The builder is used up.
+  /// Errors: InvalidArgument, a stream of another device; InvalidState, it does not capture; NotSupported, the device
+  ///   cannot; what the driver says.
+  [[nodiscard]] virtual Status add_to_capture(Stream& stream, std::shared_ptr<void> owner);
   /// Makes it ready to run, and brings it to the device in the order of `stream`. The builder is used up.
   /// Errors: OutOfMemory; what the driver says.
   [[nodiscard]] virtual Result<std::unique_ptr<Graph>> finish(Stream& stream) = 0;
 };
+
+inline Status GraphBuilder::add_to_capture(Stream& /*stream*/, std::shared_ptr<void> /*owner*/) {
+  return Error{ErrorCode::NotSupported, "the device adds nothing to a capture of the caller's"};
+}
 
 }  // namespace tandem::device

@@ -43,12 +43,11 @@ class Stream {
   [[nodiscard]] virtual Status may_wait() const { return {}; }
   /// Whether the calling thread may enqueue here now; asked before anything is.
   /// Errors: InvalidState, the per-thread stream of another thread; NotSupported, the per-thread stream of a GPU while
-  /// a
-  ///   green context is current; DeviceFault.
+  ///   a green context is current; DeviceFault.
   [[nodiscard]] virtual Status may_enqueue() const { return {}; }
-  /// Whether an execution may begin here: may_enqueue(), and what is enqueued runs once, soon.
-  /// Errors: as may_enqueue(); InvalidState, the stream captures.
-  [[nodiscard]] virtual Status may_execute() const { return may_enqueue(); }
+  /// Whether what is enqueued here becomes a part of a graph instead of running.
+  /// Errors: as may_enqueue(); InvalidState, it should and something broke the capture.
+  [[nodiscard]] virtual Result<bool> is_capturing() const { return false; }
   /// The stream for what a piece of this stream's work enqueues as a part of itself.
   [[nodiscard]] virtual Stream& within_work() noexcept { return *this; }
   /// Runs `work` after everything before it. `data` stays valid until the stream has passed.

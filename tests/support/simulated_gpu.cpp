@@ -1,5 +1,7 @@
 #include "support/simulated_gpu.h"
 
+#include "device/graph_owners.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +16,7 @@ namespace tandem::testing {
 struct SimulatedGpu::Capture {
   std::vector<std::function<void()>> nodes{};
   std::vector<GpuStream*> joined{};
+  std::vector<void*> kept{};
   bool is_over = false;
 };
 
@@ -42,8 +45,13 @@ class SimulatedGpu::GpuStream final : public device::Stream {
   Status submit(Work /*work*/, void* /*data*/, std::uint32_t /*index*/) override {
     return Error{ErrorCode::NotSupported, "a GPU runs no host work"};
   }
+  Result<bool> is_capturing() const override { return capture_ != nullptr; }
+  void begin_capture() { capture_ = std::make_shared<Capture>(); }
+  std::shared_ptr<Capture> end_capture() { return std::exchange(capture_, nullptr); }
+  [[nodiscard]] const std::shared_ptr<Capture>& capture() const { return capture_; }
   Status fill(void* to, std::byte value, std::size_t bytes) override { return inner_->fill(to, value, bytes); }
   Status copy(void* to, const void* from, std::size_t bytes) override {
+    if (capture_ != nullptr) return launch([to, from, bytes] { std::memcpy(to, from, bytes); });
     ++gpu_.counts_.copies;
     gpu_.counts_.copied_bytes += bytes;
     return inner_->copy(to, from, bytes);
@@ -194,6 +202,15 @@ class SimulatedGpu::Builder final : public device::GraphBuilder {
     return {};
   }
   void keep(std::shared_ptr<const void> memory) override { content_.kept.push_back(std::move(memory)); }
+  Status add_to_capture(device::Stream& stream, std::shared_ptr<void> owner) override {
+    const auto& capture = static_cast<GpuStream&>(stream).capture();
+    if (capture == nullptr) return Error{ErrorCode::InvalidState, "the stream does not capture"};
+    const auto content = std::make_shared<const Graph::Content>(std::move(content_));
+    capture->kept.push_back(device::keep_for_graph(
+        std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<const void>>>(std::move(owner), content)));
+    capture->nodes.emplace_back([content, runs = std::make_shared<std::uint32_t>(0)] { content->run(++*runs); });
+    return {};
+  }
   Result<std::unique_ptr<device::Graph>> finish(device::Stream& /*stream*/) override {
     ++gpu_.counts_.graphs;
     return std::unique_ptr<device::Graph>{new Graph{gpu_, std::move(content_)}};
@@ -213,7 +230,28 @@ Result<std::unique_ptr<device::GraphBuilder>> SimulatedGpu::make_graph() {
   return std::unique_ptr<device::GraphBuilder>{new Builder{*this}};
 }
 
+void SimulatedGpu::begin_capture(StreamRef stream) { static_cast<GpuStream&>(stream.get()).begin_capture(); }
+
+std::shared_ptr<SimulatedGpu::CallersGraph> SimulatedGpu::end_capture(StreamRef stream) {
+  const auto capture = static_cast<GpuStream&>(stream.get()).end_capture();
+  auto graph = std::make_shared<CallersGraph>();
+  graph->nodes = std::move(capture->nodes);
+  graph->kept = std::move(capture->kept);
+  return graph;
+}
+
+SimulatedGpu::CallersGraph::~CallersGraph() {
+  for (void* one : kept) device::release_kept(one);
+}
+
+Status SimulatedGpu::CallersGraph::launch(StreamRef stream) const {
+  return SimulatedGpu::launch(stream, [nodes = nodes] {
+    for (const auto& node : nodes) node();
+  });
+}
+
 SimulatedGpu::~SimulatedGpu() {
+  device::sweep_kept();
   of_threads_.clear();
   EXPECT_TRUE(blocks_.empty()) << "memory of the device was not given back";
 }
@@ -274,6 +312,10 @@ class KernelBackend::KernelContext final : public DelegateContext {
       ignore(SimulatedGpu::launch(args.stream, std::move(kernel)), "half of it");
       return Error{ErrorCode::NotSupported, "it does not want to be captured"};
     }
+    if (args.recorder != nullptr && backend_.wants_run_ && !has_run_) {
+      return Error{ErrorCode::NotSupported, "it has never run"};
+    }
+    has_run_ = true;
     if (args.recorder == nullptr || args.is_captured) return SimulatedGpu::launch(args.stream, std::move(kernel));
     // Half of it may have been recorded before it turns out that the rest cannot be.
     TANDEM_CHECK_OK(args.recorder->kernel({.function = &kernel}));
@@ -284,6 +326,7 @@ class KernelBackend::KernelContext final : public DelegateContext {
  private:
   const KernelBackend& backend_;
   std::size_t outputs_;
+  bool has_run_ = false;
 };
 
 class KernelBackend::KernelDelegate final : public Delegate {

@@ -30,6 +30,18 @@ class SimulatedGpu final : public device::Device {
   /// Whether all of the bytes are in one block of the device's memory.
   [[nodiscard]] bool owns(const void* data, std::size_t bytes) const;
 
+  /// What a caller does with its own runtime: from now on the stream captures.
+  static void begin_capture(StreamRef stream);
+  /// A graph of the caller's.
+  class CallersGraph {
+   public:
+    ~CallersGraph();
+    Status launch(StreamRef stream) const;
+    std::vector<std::function<void()>> nodes{};
+    std::vector<void*> kept{};
+  };
+  [[nodiscard]] static std::shared_ptr<CallersGraph> end_capture(StreamRef stream);
+
   struct Counts {
     int copies = 0;
     std::size_t copied_bytes = 0;
@@ -79,6 +91,8 @@ class KernelBackend final : public Backend {
   /// From now on recording fails. What may be captured is captured then.
   void refuse_to_record() { records_ = false; }
   void allow_capture() { capturable_ = true; }
+  /// Contexts can be recorded only after a run.
+  void want_a_run_first() { wants_run_ = true; }
   /// From now on captures fail.
   void refuse_to_be_captured() { captures_ = false; }
 
@@ -97,6 +111,7 @@ class KernelBackend final : public Backend {
   std::atomic<bool> records_{true};
   std::atomic<bool> capturable_{false};
   std::atomic<bool> captures_{true};
+  std::atomic<bool> wants_run_{false};
 };
 
 /// out = in + amount, for KernelBackend.

@@ -1,8 +1,11 @@
 #include "device/cuda/cuda_api.h"
 
 #include <dlfcn.h>
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <memory>
+#include <new>
 
 namespace tandem::device::cuda {
 namespace {
@@ -266,6 +269,56 @@ cudaError_t CudaApi::graph_add_kernel(GraphNode* node, Graph graph, std::span<co
   parameters.kernelParams = launch.arguments;
   parameters.extra = launch.extra;
   return runtime_code(driver.add_kernel_node(node, graph, after.data(), after.size(), &parameters));
+}
+
+namespace {
+
+/// The graph that a stream captures, and what comes next there comes after. The nodes are valid until the next call.
+cudaError_t capture_info(cudaStream_t stream, cudaGraph_t* graph, const cudaGraphNode_t** last,
+                         std::size_t* count) noexcept {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+#if CUDART_VERSION >= 13000
+  const cudaError_t code = cudaStreamGetCaptureInfo(stream, &status, nullptr, graph, last, nullptr, count);
+#else
+  const cudaError_t code = cudaStreamGetCaptureInfo_v2(stream, &status, nullptr, graph, last, count);
+#endif
+  if (code != cudaSuccess || status == cudaStreamCaptureStatusActive) return code;
+  return cudaErrorStreamCaptureInvalidated;
+}
+
+}  // namespace
+
+cudaError_t CudaApi::capture_add_child(Stream stream, Graph child) noexcept {
+  Graph graph{};
+  const GraphNode* last = nullptr;
+  std::size_t count = 0;
+  if (const Code code = capture_info(stream, &graph, &last, &count); code != kOk) return code;
+  const std::unique_ptr<GraphNode[]> after{new (std::nothrow) GraphNode[count + 1]};
+  if (after == nullptr) return cudaErrorMemoryAllocation;
+  std::copy_n(last, count, after.get());
+  GraphNode node{};
+  if (const Code code = cudaGraphAddChildGraphNode(&node, graph, after.get(), count, child); code != kOk) return code;
+#if CUDART_VERSION >= 13000
+  return cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1, cudaStreamSetCaptureDependencies);
+#else
+  return cudaStreamUpdateCaptureDependencies(stream, &node, 1, cudaStreamSetCaptureDependencies);
+#endif
+}
+
+cudaError_t CudaApi::capture_keep(Stream stream, void* data, void (*release)(void*)) noexcept {
+  Graph graph{};
+  const GraphNode* last = nullptr;
+  std::size_t count = 0;
+  Code code = capture_info(stream, &graph, &last, &count);
+  cudaUserObject_t object{};
+  if (code == kOk) code = cudaUserObjectCreate(&object, data, release, 1, cudaUserObjectNoDestructorSync);
+  if (code != kOk) {
+    release(data);
+    return code;
+  }
+  code = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
+  if (code != kOk) static_cast<void>(cudaUserObjectRelease(object, 1));  // which calls it
+  return code;
 }
 
 cudaError_t CudaApi::exchange_capture_mode(CaptureMode* mode) noexcept {

@@ -119,6 +119,10 @@ struct CudaApi {
   static Code graph_node_count(Graph graph, std::size_t* count) noexcept {
     return cudaGraphGetNodes(graph, nullptr, count);
   }
+  /// Also without the mode Relaxed: it only describes.
+  static Code capture_add_child(Stream stream, Graph child) noexcept;
+  /// Calls `release` when the graph has ended, or where this fails, if not at once.
+  static Code capture_keep(Stream stream, void* data, void (*release)(void*)) noexcept;
   static Code graph_instantiate(GraphExec* exec, Graph graph) noexcept { return cudaGraphInstantiate(exec, graph, 0); }
   static Code graph_upload(GraphExec exec, Stream stream) noexcept { return cudaGraphUpload(exec, stream); }
   static Code graph_launch(GraphExec exec, Stream stream) noexcept { return cudaGraphLaunch(exec, stream); }

@@ -87,7 +87,8 @@ concept HasStreamOwner = requires {
 };
 
 /// Capability: graphs whose nodes are added one by one, each after some of those before, a copy of another graph among
-/// them, and run as a whole. Edges are told as often as asked for. Without it work goes to streams step by step.
+/// them, and run as a whole, or added as a copy to what a stream captures, whose graph then keeps something: a callback
+/// tells of its end, and of a failure to. Without it work goes to streams step by step.
 template <class Api>
 concept HasGraphs = requires {
   requires Answers<decltype(Api::graph_create), typename Api::Code, typename Api::Graph*>;
@@ -106,6 +107,8 @@ concept HasGraphs = requires {
   requires Answers<decltype(Api::graph_instantiate), typename Api::Code, typename Api::GraphExec*, typename Api::Graph>;
   requires Answers<decltype(Api::graph_upload), typename Api::Code, typename Api::GraphExec, typename Api::Stream>;
   requires Answers<decltype(Api::graph_launch), typename Api::Code, typename Api::GraphExec, typename Api::Stream>;
+  requires Answers<decltype(Api::capture_add_child), typename Api::Code, typename Api::Stream, typename Api::Graph>;
+  requires Answers<decltype(Api::capture_keep), typename Api::Code, typename Api::Stream, void*, void (*)(void*)>;
   requires Answers<decltype(Api::graph_exec_destroy), typename Api::Code, typename Api::GraphExec>;
 };
 

@@ -87,6 +87,11 @@ class GpuDevice final : public Device {
     const DeviceScope<Api> scope{context_.index()};
     body(data);
   }
+  void run_relaxed(void (*body)(void* data), void* data) override {
+    const DeviceScope<Api> scope{context_.index()};
+    const RelaxedScope<Api> relaxed;
+    body(data);
+  }
 
   std::unique_ptr<GpuStream<Api>> borrowed(typename Api::Stream handle, Kind kind) {
     return std::make_unique<GpuStream<Api>>(context_, staging_, handle, kind);

@@ -3,6 +3,7 @@
 #include "device/gpu/capture.h"
 #include "device/gpu/gpu_stream.h"
 #include "device/graph.h"
+#include "device/graph_owners.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,12 @@
 #include <vector>
 
 namespace tandem::device::gpu {
+
+inline Status check_device(DeviceId expected, const Stream& stream) {
+  if (stream.id().device == expected) return {};
+  return Error{ErrorCode::InvalidArgument, "the stream belongs to another device"}.with_expected(
+      to_string(expected), to_string(stream.id().device));
+}
 
 /// A graph of a GPU that can be launched.
 ///
@@ -33,10 +40,7 @@ class GpuGraph final : public device::Graph {
   }
 
   [[nodiscard]] Status launch(Stream& stream) override {
-    if (stream.id().device != context_.id()) {
-      return Error{ErrorCode::InvalidArgument, "the stream belongs to another device"}.with_expected(
-          to_string(context_.id()), to_string(stream.id().device));
-    }
+    TANDEM_CHECK_OK(check_device(context_.id(), stream));
     TANDEM_CHECK_OK(stream.may_enqueue());
     const auto handle = static_cast<GpuStream<Api>&>(stream).handle();
     return context_.run("a graph cannot be launched", [this, handle] { return Api::graph_launch(exec_, handle); });
@@ -99,6 +103,21 @@ class GpuGraphBuilder final : public GraphBuilder {
   }
   void keep(std::shared_ptr<const void> memory) override { kept_.push_back(std::move(memory)); }
 
+  [[nodiscard]] Status add_to_capture(Stream& stream, std::shared_ptr<void> owner) override {
+    TANDEM_CHECK_OK(check_device(context_.id(), stream));
+    const auto handle = static_cast<GpuStream<Api>&>(stream).handle();
+    void* const kept = keep_for_graph(std::make_shared<Kept>(Kept{std::move(owner), std::move(kept_)}));
+    bool was_asked = false;
+    Status keeps = context_.run("a capture keeps nothing", [&] {
+      was_asked = true;
+      return Api::capture_keep(handle, kept, [](void* data) { release_kept(data); });
+    });
+    if (!was_asked) release_kept(kept);
+    TANDEM_CHECK_OK(std::move(keeps));
+    return context_.run("a graph cannot be added to a capture",
+                        [&] { return Api::capture_add_child(handle, graph_.handle()); });
+  }
+
   [[nodiscard]] Result<std::unique_ptr<device::Graph>> finish(Stream& stream) override {
     const auto upload_on = static_cast<GpuStream<Api>&>(stream).handle();
     typename Api::GraphExec exec{};
@@ -136,6 +155,10 @@ class GpuGraphBuilder final : public GraphBuilder {
     return {};
   }
 
+  struct Kept {
+    std::shared_ptr<void> owner{};
+    std::vector<std::shared_ptr<const void>> more{};
+  };
   struct Part {
     std::vector<Node> tails{};  ///< What comes after it comes after these: its last node, or those of parts before.
     std::vector<Node> nodes{};

@@ -65,9 +65,12 @@ class GpuStream final : public Stream {
     return {};
   }
 
-  [[nodiscard]] Status may_execute() const override {
+  [[nodiscard]] Result<bool> is_capturing() const override {
     TANDEM_CHECK_OK(may_enqueue());
-    return refuse_capture("an execution on a stream that captures");
+    TANDEM_TRY(const CaptureStatus status, capture_status());
+    if (status != CaptureStatus::Invalidated) return status == CaptureStatus::Active;
+    return Error{ErrorCode::InvalidState, "something broke the capture of the stream"}.with_device(
+        to_string(context_.id()));
   }
 
   [[nodiscard]] Status submit(Work /*work*/, void* /*data*/, std::uint32_t /*index*/) override {
@@ -133,13 +136,10 @@ class GpuStream final : public Stream {
  private:
   /// A graph would read and write the staging memory again long after it went to others.
   Status may_stage() const {
-    TANDEM_CHECK_OK(may_enqueue());
-    return refuse_capture("a copy through page-locked memory while the stream captures");
-  }
-  Status refuse_capture(const char* what) const {
-    TANDEM_TRY(const CaptureStatus status, capture_status());
-    if (status == CaptureStatus::None) return {};
-    return Error{ErrorCode::InvalidState, what}.with_device(to_string(context_.id()));
+    TANDEM_TRY(const bool captures, is_capturing());
+    if (!captures) return {};
+    return Error{ErrorCode::InvalidState, "a copy through page-locked memory while the stream captures"}.with_device(
+        to_string(context_.id()));
   }
   void* opaque_handle() const noexcept {
     if constexpr (std::is_pointer_v<Handle>) {

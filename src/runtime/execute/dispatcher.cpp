@@ -2,7 +2,9 @@
 
 #include "base/fork.h"
 #include "base/guarded.h"
+#include "device/graph_owners.h"
 #include "device/tensor_impl.h"
+#include "runtime/execute/captured_run.h"
 #include "runtime/execute/inputs.h"
 #include "runtime/execute/lane.h"
 #include "runtime/execute/region_graphs.h"
@@ -231,6 +233,7 @@ Dispatcher::Dispatcher(std::shared_ptr<const Schedule> schedule, device::Device&
     : schedule_{std::move(schedule)},
       device_{device},
       state_{std::move(state)},
+      graphs_{options.graphs},
       scheduler_{options.scheduler},
       has_host_steps_{has_host_steps(*schedule_)},
       has_host_outputs_{has_host_outputs(*schedule_)},
@@ -241,11 +244,12 @@ bool Dispatcher::is_fully_async() const noexcept {
          (on_host() || !needs_host_copy(*schedule_, {}));
 }
 
-Dispatcher::~Dispatcher() = default;
+Dispatcher::~Dispatcher() { device::sweep_kept(); }
 
 Result<std::shared_ptr<Dispatcher>> Dispatcher::create(std::shared_ptr<const Schedule> schedule, device::Device& device,
                                                        std::shared_ptr<State> state, const MethodOptions& options) {
   TANDEM_CHECK_OK(check_options(*schedule, options));
+  device::sweep_kept();
   std::shared_ptr<Dispatcher> made{new Dispatcher{std::move(schedule), device, std::move(state), options}};
   for (std::uint32_t i = 0; i < options.instances; ++i) {
     TANDEM_TRY(auto lane, Lane::create(*made->schedule_, device, options));
@@ -267,8 +271,8 @@ State* Dispatcher::choose_state(const ExecuteOptions& options) const noexcept {
   return options.state != nullptr ? options.state->impl().get() : state_.get();
 }
 
-Status Dispatcher::check(std::span<const Value> inputs, const ExecuteOptions& options,
-                         const device::Stream& stream) const {
+Result<bool> Dispatcher::check(std::span<const Value> inputs, const ExecuteOptions& options,
+                               const device::Stream& stream) const {
   TANDEM_CHECK_OK(base::refuse_forked_child());
   TANDEM_CHECK_OK(check_inputs(*schedule_, inputs));
   TANDEM_CHECK_OK(Outputs::check_bound(*schedule_, options.outputs));
@@ -278,7 +282,8 @@ Status Dispatcher::check(std::span<const Value> inputs, const ExecuteOptions& op
         .with_method(std::string{schedule_->method})
         .with_device(to_string(schedule_->device));
   };
-  TANDEM_CHECK_OK(stream.may_execute());
+  TANDEM_CHECK_OK(stream.may_enqueue());
+  TANDEM_TRY(const bool captures, stream.is_capturing());
   const DeviceId device = stream.id().device;
   if (device != schedule_->device) return refuse_device("the stream belongs to another device", device);
   for (const Event& event : options.inputs_ready) {
@@ -296,7 +301,19 @@ Status Dispatcher::check(std::span<const Value> inputs, const ExecuteOptions& op
     return Error{ErrorCode::InvalidState, "an earlier execution failed and may have changed the state; reset it"}
         .with_method(std::string{schedule_->method});
   }
-  return {};
+  return captures;
+}
+
+Status Dispatcher::capture(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options,
+                           device::Stream& stream) {
+  TANDEM_CHECK_OK(may_be_captured(*schedule_, options));
+  TANDEM_CHECK_OK(Inside::refuse(*this));
+  const std::shared_ptr<State> state = options.state != nullptr ? options.state->impl() : nullptr;
+  std::optional<base::FairLock> turn;
+  if (state != nullptr) turn.emplace(state->order().gate);
+  const Inside inside{*this};
+  return device_.beside_a_capture(
+      [&] { return capture_run(schedule_, device_, state, graphs_, inputs, outputs, options.outputs, stream); });
 }
 
 Result<Lane*> Dispatcher::enter(const device::Stream& stream, const ExecuteOptions& options) {
@@ -359,7 +376,11 @@ void Dispatcher::report(std::span<const TrialRun> trials, Trial::Span span, Cloc
 Result<Dispatcher::Started> Dispatcher::start(std::span<const Value> inputs, std::span<Value> outputs,
                                               const ExecuteOptions& options) {
   device::Stream& stream = choose_stream(options);
-  TANDEM_CHECK_OK(check(inputs, options, stream));
+  TANDEM_TRY(const bool captures, check(inputs, options, stream));
+  if (captures) {
+    TANDEM_CHECK_OK(capture(inputs, outputs, options, stream));
+    return Started{};
+  }
   const bool is_inline = stream.is_inline();
   if (!is_inline || !is_fully_async()) TANDEM_CHECK_OK(stream.may_wait());
   TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
@@ -490,10 +511,16 @@ Result<Event> Dispatcher::enqueue(const Turn& turn, std::span<const Value> input
 
 Result<Execution> Dispatcher::execute_async(std::span<const Value> inputs, const ExecuteOptions& options) {
   device::Stream& stream = choose_stream(options);
-  TANDEM_CHECK_OK(check(inputs, options, stream));
+  TANDEM_TRY(const bool captures, check(inputs, options, stream));
   auto shared = std::make_shared<Execution::Shared>();
   shared->early.resize(schedule_->outputs.size());
   shared->values.resize(schedule_->outputs.size());
+  if (captures) {
+    TANDEM_TRY(shared->done, stream.make_event());  // nothing to wait for: nothing runs before the caller's graph does
+    TANDEM_CHECK_OK(capture(inputs, shared->values, options, stream));
+    shared->early = shared->values;
+    return Execution{std::move(shared)};
+  }
   const bool copies_on_host = !on_host() && needs_host_copy(*schedule_, options.outputs);
   const bool needs_host = copies_on_host || !is_fully_async();
   if (options.executor && (needs_host || stream.is_inline())) return post(inputs, std::move(shared), options);
@@ -540,7 +567,11 @@ Result<Execution> Dispatcher::post(std::span<const Value> inputs, std::shared_pt
 
 Status Dispatcher::prepare(std::span<const Value> inputs, const ExecuteOptions& options) {
   device::Stream& stream = choose_stream(options);
-  TANDEM_CHECK_OK(check(inputs, options, stream));
+  TANDEM_TRY(const bool captures, check(inputs, options, stream));
+  if (captures) {
+    return Error{ErrorCode::InvalidState, "nothing can be prepared on a stream that captures"}.with_method(
+        std::string{schedule_->method});
+  }
   TANDEM_CHECK_OK(stream.may_wait());
   TANDEM_CHECK_OK(Inside::refuse(*this));
   State* const state = choose_state(options);

@@ -57,7 +57,11 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
              const MethodOptions& options);
   class Inside;
   class Turn;
-  Status check(std::span<const Value> inputs, const ExecuteOptions& options, const device::Stream& stream) const;
+  /// Before anything is enqueued. Whether the stream captures.
+  Result<bool> check(std::span<const Value> inputs, const ExecuteOptions& options, const device::Stream& stream) const;
+  /// On a stream that captures.
+  Status capture(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options,
+                 device::Stream& stream);
   device::Stream& choose_stream(const ExecuteOptions& options) const;
   State* choose_state(const ExecuteOptions& options) const noexcept;
   Result<Lane*> enter(const device::Stream& stream, const ExecuteOptions& options);
@@ -99,6 +103,7 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   std::shared_ptr<const Schedule> schedule_;
   device::Device& device_;
   std::shared_ptr<State> state_;
+  GraphPolicy graphs_;
   std::shared_ptr<SeededScheduler> scheduler_;    ///< Owns the device if there is one.
   std::unique_ptr<device::Stream> own_stream_{};  ///< StreamPolicy::PerMethod.
   [[nodiscard]] bool on_host() const noexcept { return schedule_->device == DeviceId{}; }

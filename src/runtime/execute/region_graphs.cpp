@@ -125,10 +125,10 @@ Status RegionGraphs::build(const Region& region, Entry& entry, device::Stream& s
   for (std::vector<const std::byte*> before; entry.graph() == nullptr || scratch() != before;) {
     before = scratch();
     if (policy_ != GraphPolicy::Branches || !may_branch) {
-      TANDEM_TRY(entry.in_a_row, record(region, false, stream));
+      TANDEM_TRY(entry.in_a_row, make(region, false, stream));
     }
     if (may_branch) {
-      TANDEM_TRY(entry.side_by_side, record(region, true, stream));
+      TANDEM_TRY(entry.side_by_side, make(region, true, stream));
     }
   }
   read_key(region);
@@ -164,8 +164,37 @@ Status RegionGraphs::prepare_all(device::Stream& stream) {
   return {};
 }
 
-Result<std::unique_ptr<device::Graph>> RegionGraphs::record(const Region& region, bool side_by_side,
-                                                            device::Stream& stream) {
+Result<std::vector<std::unique_ptr<device::GraphBuilder>>> RegionGraphs::record_all(device::Stream& stream) {
+  const Schedule& schedule = instance_.schedule();
+  std::vector<std::unique_ptr<device::GraphBuilder>> builders;
+  // Scratch that grows makes what was recorded before worthless.
+  for (std::vector<const std::byte*> before; builders.empty() || scratch() != before;) {
+    before = scratch();
+    builders.clear();
+    std::size_t next = 0;
+    for (std::uint32_t step = 0; step < schedule.steps.size();) {
+      if (next == schedule.regions.size() || schedule.regions[next].first != step) {
+        TANDEM_CHECK_OK(run_step(instance_, StreamRef{stream}, step));
+        continue;
+      }
+      const Region& region = schedule.regions[next++];
+      TANDEM_TRY(auto recorded, record(region, policy_ == GraphPolicy::Branches && region.branches > 1, stream));
+      builders.push_back(std::move(recorded));
+      step = region.end;
+    }
+    if (builders.empty()) break;
+  }
+  return builders;
+}
+
+Result<std::unique_ptr<device::Graph>> RegionGraphs::make(const Region& region, bool side_by_side,
+                                                          device::Stream& stream) {
+  TANDEM_TRY(const auto builder, record(region, side_by_side, stream));
+  return builder->finish(stream);
+}
+
+Result<std::unique_ptr<device::GraphBuilder>> RegionGraphs::record(const Region& region, bool side_by_side,
+                                                                   device::Stream& stream) {
   const Schedule& schedule = instance_.schedule();
   const RegionParts parts{schedule, region, side_by_side};
   TANDEM_TRY(std::unique_ptr<device::GraphBuilder> builder, device_.make_graph());
@@ -185,7 +214,7 @@ Result<std::unique_ptr<device::Graph>> RegionGraphs::record(const Region& region
   }
   TANDEM_TRY(const device::GraphEdges edges, builder->edges());
   TANDEM_CHECK_OK(parts.check(edges));
-  return builder->finish(stream);
+  return builder;
 }
 
 Status RegionGraphs::record_step(std::uint32_t step, device::GraphBuilder& builder, device::Stream& stream) {

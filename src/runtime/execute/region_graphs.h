@@ -41,6 +41,9 @@ class RegionGraphs {
   /// Makes the graphs of a run with the inputs, outputs and state that the instance has now. Nothing runs.
   /// Errors: NotSupported, a step can't be in a graph, or not yet.
   [[nodiscard]] Status prepare(device::Stream& stream);
+  /// All regions of such a run, in their order, recorded but not made ready to run; steps between them only move
+  /// handles. Errors: as prepare().
+  [[nodiscard]] Result<std::vector<std::unique_ptr<device::GraphBuilder>>> record_all(device::Stream& stream);
   /// By region: what became of its last run.
   [[nodiscard]] std::vector<GraphInfo> describe() const;
 
@@ -78,8 +81,10 @@ class RegionGraphs {
   Entry& find(Entries& entries);
   [[nodiscard]] Status prepare_all(device::Stream& stream);
   [[nodiscard]] Status build(const Region& region, Entry& entry, device::Stream& stream);
-  [[nodiscard]] Result<std::unique_ptr<device::Graph>> record(const Region& region, bool side_by_side,
-                                                              device::Stream& stream);
+  [[nodiscard]] Result<std::unique_ptr<device::GraphBuilder>> record(const Region& region, bool side_by_side,
+                                                                     device::Stream& stream);
+  [[nodiscard]] Result<std::unique_ptr<device::Graph>> make(const Region& region, bool side_by_side,
+                                                            device::Stream& stream);
   [[nodiscard]] Status record_step(std::uint32_t step, device::GraphBuilder& builder, device::Stream& stream);
   void note_outcomes(const Region& region, Entry& entry);
   void apply_outcomes(const Entry& entry);

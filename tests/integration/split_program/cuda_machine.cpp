@@ -19,6 +19,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -43,6 +44,20 @@ std::string setting(const char* name) {
 Status check(cudaError_t code, const char* call) {
   return code == cudaSuccess ? Status{} : Status{cuda_error(code, call)};
 }
+
+class NativeGraph final : public CallersGraph {
+ public:
+  explicit NativeGraph(cudaGraphExec_t exec) noexcept : exec_{exec} {}
+  ~NativeGraph() override { ignore(check(cudaGraphExecDestroy(exec_), "cudaGraphExecDestroy"), "a test's own graph"); }
+  NativeGraph(const NativeGraph&) = delete;
+  NativeGraph& operator=(const NativeGraph&) = delete;
+  Status launch(StreamRef stream) override {
+    return check(cudaGraphLaunch(exec_, native(stream.get())), "cudaGraphLaunch");
+  }
+
+ private:
+  cudaGraphExec_t exec_;
+};
 
 class CudaMachine final : public Machine {
  public:
@@ -104,6 +119,23 @@ class CudaMachine final : public Machine {
     const DeviceScope scope{kGpu.index};
     return check(testing::launch_spin(native(stream.get()), static_cast<unsigned long long>(time.count()) * 1'000'000),
                  "launch_spin");
+  }
+  Result<std::unique_ptr<CallersGraph>> capture(StreamRef stream, int mode,
+                                                const std::function<void()>& body) override {
+    const DeviceScope scope{kGpu.index};
+    constexpr std::array kModes{cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,
+                                cudaStreamCaptureModeRelaxed};
+    cudaStream_t handle = native(stream.get());
+    TANDEM_CHECK_OK(
+        check(cudaStreamBeginCapture(handle, kModes.at(static_cast<std::size_t>(mode))), "cudaStreamBeginCapture"));
+    body();
+    cudaGraph_t graph{};
+    TANDEM_CHECK_OK(check(cudaStreamEndCapture(handle, &graph), "cudaStreamEndCapture"));
+    cudaGraphExec_t exec{};
+    Status made = check(cudaGraphInstantiate(&exec, graph, 0), "cudaGraphInstantiate");
+    TANDEM_CHECK_OK(check(cudaGraphDestroy(graph), "cudaGraphDestroy"));
+    TANDEM_CHECK_OK(std::move(made));
+    return std::unique_ptr<CallersGraph>{new NativeGraph{exec}};
   }
   Status abandon_captures() override {
     TANDEM_CHECK_OK(abandon_graph());

@@ -82,6 +82,13 @@ class WatchedRunner final : public testing::KernelRunner {
   std::vector<device::Stream*> auxiliary_;
 };
 
+/// A graph that the user's own code captured.
+class CallersGraph {
+ public:
+  virtual ~CallersGraph() = default;
+  [[nodiscard]] virtual Status launch(StreamRef stream) = 0;
+};
+
 /// What the mathematics says of the output of one input.
 struct Expected {
   std::size_t input = 0;
@@ -106,6 +113,10 @@ class Machine {
                                                                    MethodOptions options) = 0;
   /// Keeps a stream busy.
   virtual Status spin(StreamRef stream, std::chrono::milliseconds time) = 0;
+  /// What `body` enqueues on the stream becomes a graph, captured as users' code does. `mode`: 0 global, 1
+  /// thread-local, 2 relaxed.
+  virtual Result<std::unique_ptr<CallersGraph>> capture(StreamRef stream, int mode,
+                                                        const std::function<void()>& body) = 0;
   /// Begins captures, and never finishes them as they should be.
   virtual Status abandon_captures() = 0;
   /// How often a situation is tried, each time with another seed.

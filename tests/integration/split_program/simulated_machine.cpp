@@ -27,6 +27,15 @@ void run_cuda_link(const std::vector<TensorArg>& arguments) {
   for (std::int64_t i = 0; i < kSize; ++i) out[i] = kCudaLink.scale * in[i] + kCudaLink.amount;
 }
 
+class SimulatedGraph final : public CallersGraph {
+ public:
+  explicit SimulatedGraph(std::shared_ptr<SimulatedGpu::CallersGraph> graph) : graph_{std::move(graph)} {}
+  Status launch(StreamRef stream) override { return graph_->launch(stream); }
+
+ private:
+  std::shared_ptr<SimulatedGpu::CallersGraph> graph_;
+};
+
 class SimulatedMachine final : public Machine {
  public:
   SimulatedMachine() {
@@ -75,6 +84,12 @@ class SimulatedMachine final : public Machine {
   /// Time is nothing here: the seed decides what comes first.
   Status spin(StreamRef stream, std::chrono::milliseconds /*time*/) override {
     return SimulatedGpu::launch(stream, [] {});
+  }
+  Result<std::unique_ptr<CallersGraph>> capture(StreamRef stream, int /*mode*/,
+                                                const std::function<void()>& body) override {
+    SimulatedGpu::begin_capture(stream);
+    body();
+    return std::unique_ptr<CallersGraph>{new SimulatedGraph{SimulatedGpu::end_capture(stream)}};
   }
   Status abandon_captures() override {
     TANDEM_TRY(const auto builder, gpu_.make_graph());

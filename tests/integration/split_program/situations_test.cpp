@@ -54,7 +54,8 @@ class SplitProgramTest : public ::testing::TestWithParam<std::tuple<MachineKind,
   }
   void TearDown() override {
     // Engines count by the call, and a graph makes none.
-    if (machine_ == nullptr || machine_->provider() == nullptr || is_control_ || graphs_ != GraphPolicy::Off) return;
+    if (machine_ == nullptr || machine_->provider() == nullptr || is_control_ || is_captured_) return;
+    if (graphs_ != GraphPolicy::Off) return;
     EXPECT_EQ(machine_->provider()->counts().overtaken, 0) << "an engine ran before its last run was over";
   }
 
@@ -215,7 +216,8 @@ class SplitProgramTest : public ::testing::TestWithParam<std::tuple<MachineKind,
 
   std::unique_ptr<Machine> machine_;  // before all that lives on it
   GraphPolicy graphs_ = GraphPolicy::Off;
-  bool is_control_ = false;  ///< Nothing is ordered, and should not be.
+  bool is_control_ = false;   ///< Nothing is ordered, and should not be.
+  bool is_captured_ = false;  ///< A graph of the caller's runs the engines.
   std::vector<std::int64_t> sizes_;
   std::vector<std::vector<float>> inputs_;
   std::vector<std::string> serial_;
@@ -451,6 +453,43 @@ TEST_P(SplitProgramTest, AReaderWhoseOutputIsDroppedRightAfterItWasEnqueued) {
       ASSERT_TRUE(reader.synchronize().ok());
       expect_serial(found, k * 3 % kInputs, "seed " + std::to_string(seed) + ", call " + std::to_string(k));
     }
+  }
+}
+
+TEST_P(SplitProgramTest, InsideACaptureOfTheCallers) {
+  is_captured_ = true;
+  for (int mode = 0; mode < 3; ++mode) {
+    SCOPED_TRACE("mode " + std::to_string(mode));
+    auto method = load_split(gpu());
+    ASSERT_NE(method, nullptr);
+    const Tensor x = device_input(0);
+    const Stream stream = make_stream();
+    ExecuteOptions options;
+    options.stream = stream.ref();
+    Tensor y;
+    auto graph = machine_->capture(stream, mode, [&] {
+      const std::array inputs{Value{x}};
+      const auto outputs = method->execute(inputs, options);
+      ASSERT_TRUE(outputs.ok()) << outputs.error().to_string();
+      y = outputs->front().tensor();
+    });
+    ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+    ASSERT_TRUE(y.defined());
+    const std::array others{Value{device_input(1)}};
+    for (std::size_t k = 0; k < 2 * kInputs; ++k) {
+      const std::size_t i = (k * 7 + 3) % kInputs;
+      machine_->reseed(k + 1);
+      ASSERT_TRUE(stream.ref().get().upload(const_cast<void*>(x.data()), inputs_[i].data(), input_bytes()).ok());
+      ASSERT_TRUE((*graph)->launch(stream).ok());
+      if (method != nullptr) {
+        ASSERT_TRUE(method->execute(others, {}).ok()) << "beside it";
+      }
+      expect_serial(bytes_of(y, stream), i, "run " + std::to_string(k));
+      if (k == kInputs && mode != 1) method.reset();  // the graph keeps what it needs
+    }
+    graph->reset();
+    if (method == nullptr) continue;
+    EXPECT_TRUE(method->execute(others, {}).ok());
   }
 }
 

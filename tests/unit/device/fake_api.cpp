@@ -280,6 +280,23 @@ FakeCode FakeApi::graph_node_count(Graph graph, std::size_t* count) noexcept {
   *count = fake().nodes[graph];
   return FakeCode::Ok;
 }
+FakeCode FakeApi::capture_add_child(Stream stream, Graph child) noexcept {
+  const FakeCode code = note("capture_add_child");
+  if (code != FakeCode::Ok) return code;
+  if (fake().streams[stream].capture != CaptureStatus::Active) return FakeCode::CaptureBroken;
+  fake().streams[stream].captured += fake().nodes[child];
+  return code;
+}
+FakeCode FakeApi::capture_keep(Stream stream, void* data, void (*release)(void*)) noexcept {
+  const bool captures = fake().streams[stream].capture == CaptureStatus::Active;
+  const FakeCode code = captures ? note("capture_keep") : FakeCode::CaptureBroken;
+  if (code == FakeCode::Ok) {
+    fake().kept.emplace_back(release, data);
+  } else {
+    release(data);
+  }
+  return code;
+}
 FakeCode FakeApi::graph_instantiate(GraphExec* exec, Graph graph) noexcept {
   const FakeCode code = note_relaxed("graph_instantiate");
   if (code != FakeCode::Ok) return code;

@@ -56,7 +56,8 @@ struct FakeDriver {
   std::map<std::uint32_t, std::uint32_t> execs{};  ///< And the number of nodes.
   std::map<std::uint32_t, std::uint32_t> nodes{};  ///< By graph, how many it has.
   std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> edges{};  ///< By graph.
-  std::map<void*, int> memory{};  ///< And its device; -1: page-locked.
+  std::vector<std::pair<void (*)(void*), void*>> kept{};  ///< By what is captured, and what to call at its end.
+  std::map<void*, int> memory{};                          ///< And its device; -1: page-locked.
   std::uint32_t next_handle = 10;
   std::uint64_t next_id = 1;
   int last_errors = 0;  ///< That nobody has cleared.
@@ -147,6 +148,8 @@ struct FakeApi : PlainFakeApi {
   static Code graph_add_child(GraphNode* node, Graph graph, std::span<const GraphNode> after, Graph child) noexcept;
   static Code graph_edges(Graph graph, GraphNode* from, GraphNode* to, std::size_t* count) noexcept;
   static Code graph_node_count(Graph graph, std::size_t* count) noexcept;
+  static Code capture_add_child(Stream stream, Graph child) noexcept;
+  static Code capture_keep(Stream stream, void* data, void (*release)(void*)) noexcept;
   static Code graph_instantiate(GraphExec* exec, Graph graph) noexcept;
   static Code graph_upload(GraphExec exec, Stream stream) noexcept;
   static Code graph_launch(GraphExec exec, Stream stream) noexcept;

@@ -1,3 +1,4 @@
+#include "device/graph_owners.h"
 #include "unit/device/fake_test.h"
 
 #include <array>
@@ -163,6 +164,52 @@ TEST_F(GpuGraphTest, FailuresHaveNamesAndLeaveNothing) {
   EXPECT_EQ(graph->launch(*stream).error().code(), ErrorCode::DeviceFault);
   EXPECT_EQ(graph->launch(*stream).error().code(), ErrorCode::DeviceFault) << "remembered";
   fake().execs.clear();  // the driver took it along
+}
+
+TEST_F(GpuGraphTest, JoinsACaptureOfTheCallersAndIsKeptByIt) {
+  const auto stream = make_stream();
+  auto owner = std::make_shared<int>(1);
+  const auto kept = std::make_shared<int>(2);
+  {
+    const auto making = builder();
+    ASSERT_TRUE(making->kernel({}).ok());
+    ASSERT_TRUE(making->kernel({}).ok());
+    making->keep(kept);
+    EXPECT_EQ(making->add_to_capture(*stream, owner).error().code(), ErrorCode::InvalidState) << "it does not capture";
+    sweep_kept();
+    EXPECT_EQ(owner.use_count(), 1);
+  }
+  ASSERT_EQ(FakeApi::capture_begin(stream->handle(), CaptureMode::Relaxed), FakeCode::Ok);
+  {
+    const auto making = builder();
+    ASSERT_TRUE(making->kernel({}).ok());
+    making->keep(kept);
+    fake().fail("capture_keep", FakeCode::OutOfMemory);
+    EXPECT_EQ(making->add_to_capture(*stream, owner).error().code(), ErrorCode::OutOfMemory);
+    sweep_kept();
+    EXPECT_EQ(owner.use_count(), 1);
+    GpuDevice<FakeApi> other{0};
+    EXPECT_EQ(making->add_to_capture(**other.make_stream(), owner).error().code(), ErrorCode::InvalidArgument);
+  }
+  {
+    const auto making = builder();
+    ASSERT_TRUE(making->kernel({}).ok());
+    making->keep(kept);
+    ASSERT_TRUE(making->add_to_capture(*stream, owner).ok());
+  }
+  EXPECT_EQ(fake().streams[stream->handle()].captured, 1U);
+  sweep_kept();
+  EXPECT_EQ(owner.use_count(), 2) << "the caller's graph lives";
+  EXPECT_EQ(kept.use_count(), 2);
+  ASSERT_EQ(fake().kept.size(), 1U);
+  fake().kept.front().first(fake().kept.front().second);
+  EXPECT_EQ(owner.use_count(), 2) << "not in the driver's callback";
+  sweep_kept();
+  EXPECT_EQ(owner.use_count(), 1);
+  EXPECT_EQ(kept.use_count(), 1);
+  std::uint32_t graph = 0;
+  static_cast<void>(FakeApi::capture_end(stream->handle(), &graph));
+  static_cast<void>(FakeApi::graph_destroy(graph));
 }
 
 TEST_F(GpuGraphTest, StreamOfAnotherDeviceIsRefused) {

@@ -142,12 +142,14 @@ TEST_F(GpuStreamTest, AnEventThatTheGpuNeverSawIsNotWaitedFor) {
   EXPECT_THAT(calls(), IsEmpty());
 }
 
-TEST_F(GpuStreamTest, NoExecutionBeginsWhileItCaptures) {
+TEST_F(GpuStreamTest, TellsWhetherItCaptures) {
   const auto stream = make_stream();
-  EXPECT_TRUE(stream->may_execute().ok());
+  EXPECT_FALSE(*stream->is_capturing());
   ASSERT_EQ(FakeApi::capture_begin(stream->handle(), CaptureMode::ThreadLocal), FakeCode::Ok);
-  EXPECT_EQ(stream->may_execute().error().code(), ErrorCode::InvalidState);
+  EXPECT_TRUE(*stream->is_capturing());
   EXPECT_TRUE(stream->may_enqueue().ok());
+  fake().streams[stream->handle()].capture = CaptureStatus::Invalidated;
+  EXPECT_EQ(stream->is_capturing().error().code(), ErrorCode::InvalidState);
 }
 
 TEST_F(GpuStreamTest, ThePerThreadStreamIsForItsThread) {
