@@ -58,6 +58,7 @@ class ProgramMethod {
                                     .allow_native_code = options.allow_native_code,
                                     .stream_policy = options.streams,
                                     .allow_races = options.allow_races,
+                                    .plan_branches = runtime::plans_branches(options),
                                     .folder = program->folder()};
     TANDEM_TRY(auto lowered, runtime::lower(input));
     std::unique_ptr<ProgramMethod> made{new ProgramMethod};

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ class Fixture {
   }
   [[nodiscard]] std::vector<Value> bad_inputs(const std::string& method) const {
     return values({}, find(method).failures.front().inputs, 0);
+  }
+  [[nodiscard]] bool has_method(const std::string& method) const {
+    return std::ranges::find(folder_.methods, method, &cli::CaseMethod::name) != folder_.methods.end();
   }
   [[nodiscard]] std::size_t case_count(const std::string& method) const { return find(method).cases.size(); }
 
