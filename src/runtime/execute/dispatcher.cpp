@@ -437,10 +437,12 @@ Result<Event> Dispatcher::enqueue_steps_here(const Turn& turn, std::span<const V
   TANDEM_TRY(EnqueuedRun* const slot, lane.take_run(options.wait_if_busy));
   TANDEM_TRY(const Event done, lane.take_event(stream));
   Run& run = lane.inline_run();
-  TANDEM_CHECK_OK(run.prepare(turn.state(), inputs, lane.outputs(), options.outputs));
+  lane.trials().clear();
+  const bool at_slots = lane.graphs() != nullptr && lane.graphs()->slots().begin_run(lane.trials());
+  TANDEM_CHECK_OK(run.prepare(turn.state(), inputs, lane.outputs(), options.outputs, at_slots));
+  if (lane.graphs() != nullptr) lane.graphs()->slots().note_memory(inputs, run.outputs());
   const Lane::InHand hand{lane, run};
   const Inside inside{*this};
-  lane.trials().clear();
   lane.instance().set_idle(lane.uses().are_over());
   // What the host writes, an earlier run on the instance may still be copying to the device.
   const bool host_writes = has_host_steps_ || run.copies_inputs_on_host();

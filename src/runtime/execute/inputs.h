@@ -23,8 +23,8 @@ namespace tandem::runtime {
 [[nodiscard]] bool can_adopt(const Schedule& schedule, const Tensor& tensor, std::size_t index);
 
 /// Gives the instance its inputs: in place where can_adopt(), else copied, those on the device in the order of
-/// `stream`, which is null on the host device. `must_copy(data, bytes)` tells that the caller's memory will change
-/// during the run.
+/// `stream`, which is null on the host device. `must_copy(tensor)` tells that the caller's memory may not be used in
+/// place.
 ///
 /// Precondition: check_inputs(). Errors: OutOfMemory; NotSupported, an input on the device is not dense.
 template <class MustCopy>
@@ -40,8 +40,7 @@ Status set_inputs(Instance& instance, std::span<const Value> values, MustCopy&& 
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!values[i].is_tensor()) continue;  // numbers equal the stored ones
     const Tensor& tensor = values[i].tensor();
-    const bool copies = must_copy(tensor.data(), tensor.impl()->capacity_bytes);
-    TANDEM_CHECK_OK(set_tensor_input(instance, tensor, i, copies, stream));
+    TANDEM_CHECK_OK(set_tensor_input(instance, tensor, i, must_copy(tensor), stream));
   }
   return {};
 }

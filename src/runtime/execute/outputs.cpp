@@ -62,6 +62,14 @@ Result<Tensor> OutputPool::take(std::size_t output) {
   return fresh;
 }
 
+Result<Tensor> OutputPool::slot(std::size_t output) {
+  if (slots_.empty()) slots_.resize(schedule_.outputs.size());
+  if (!slots_[output].defined()) {
+    TANDEM_TRY(slots_[output], make(schedule_.values[schedule_.outputs[output]]));
+  }
+  return slots_[output];
+}
+
 /// Where the value lives; on the host, where the device reaches it.
 Result<Tensor> OutputPool::make(const ValuePlan& value) {
   const ArgumentSpec& spec = value.spec;
@@ -129,7 +137,7 @@ Status Outputs::check_bound(const Schedule& schedule, std::span<const Tensor> bo
   return {};
 }
 
-Status Outputs::begin(OutputPool& pool, std::span<const Tensor> bound) {
+Status Outputs::begin(OutputPool& pool, std::span<const Tensor> bound, bool at_slots) {
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     Target& target = targets_[i];
     target.is_bound = !bound.empty() && bound[i].defined();
@@ -146,8 +154,20 @@ Status Outputs::begin(OutputPool& pool, std::span<const Tensor> bound) {
     } else if (target.is_tensor && target.first == i) {
       TANDEM_TRY(memory_[i], pool.take(i));
     }
+    if (at_slots && !target.is_staged && may_be_at_slot(i)) {
+      target.is_staged = true;
+      TANDEM_TRY(staging(i), pool.slot(i));
+    }
   }
   return {};
+}
+
+/// Copying it to where it belongs takes a copy of bytes on the device and no more.
+bool Outputs::may_be_at_slot(std::size_t output) const {
+  if (!targets_[output].is_planned || schedule_.device == DeviceId{}) return false;
+  const ValuePlan& value = schedule_.values[schedule_.outputs[output]];
+  if (value.device != schedule_.device) return false;
+  return !targets_[output].is_bound || std::ranges::equal(memory_[output].sizes(), value.spec.sizes);
 }
 
 void Outputs::announce(std::span<Value> values) const {

@@ -21,6 +21,8 @@ class OutputPool {
   OutputPool(const Schedule& schedule, device::Device& device)
       : schedule_{schedule}, device_{device}, pool_(schedule.outputs.size()) {}
 
+  /// The output's slot: the same memory in every run. Errors: OutOfMemory.
+  [[nodiscard]] Result<Tensor> slot(std::size_t output);
   /// A tensor of the output's upper bound. Earlier work on other streams may still use it (Tensor::Impl::uses).
   /// Errors: OutOfMemory.
   [[nodiscard]] Result<Tensor> take(std::size_t output);
@@ -30,6 +32,7 @@ class OutputPool {
 
   const Schedule& schedule_;
   device::Device& device_;
+  std::vector<Tensor> slots_{};            ///< Per output; empty before the first is asked for.
   std::vector<std::vector<Tensor>> pool_;  ///< Per output: tensors that came back when only the pool holds them.
 };
 
@@ -45,11 +48,15 @@ class Outputs {
   /// Errors: InvalidArgument, InvalidType, with the output's index, expected and found.
   [[nodiscard]] static Status check_bound(const Schedule& schedule, std::span<const Tensor> bound);
 
-  /// When the run is enqueued: gives every tensor output its memory.
+  /// When the run is enqueued: gives every tensor output its memory. With `at_slots`, steps write outputs on the device
+  /// to their slots, and collect() copies them where they belong.
   /// Errors: OutOfMemory.
-  [[nodiscard]] Status begin(OutputPool& pool, std::span<const Tensor> bound);
+  [[nodiscard]] Status begin(OutputPool& pool, std::span<const Tensor> bound, bool at_slots = false);
   /// All memory that the run will write outputs to; undefined entries are to be skipped.
   [[nodiscard]] std::span<const Tensor> memory() const noexcept { return memory_; }
+
+  /// Of it, where they end up: one entry per output.
+  [[nodiscard]] std::span<const Tensor> destinations() const noexcept { return memory().first(targets_.size()); }
 
   /// The tensors as callers will get them; entries of other outputs are left alone.
   void announce(std::span<Value> values) const;
@@ -74,8 +81,9 @@ class Outputs {
     bool is_tensor = false;
     bool is_planned = false;  ///< Steps write it to memory of the run's choice; else a step decides where it is.
     bool is_bound = false;    ///< Of this run: it goes to the caller's tensor.
-    bool is_staged = false;   ///< Of this run: written to memory of the pool, because the bound tensor can't take it.
+    bool is_staged = false;   ///< Of this run: written to other memory of the pool's first.
   };
+  [[nodiscard]] bool may_be_at_slot(std::size_t output) const;
   Tensor& staging(std::size_t output) noexcept { return memory_[targets_.size() + output]; }
   [[nodiscard]] const Tensor& written(std::size_t output) const noexcept {
     return memory_[output + (targets_[output].is_staged ? targets_.size() : 0)];

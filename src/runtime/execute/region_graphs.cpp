@@ -72,6 +72,7 @@ RegionGraphs::Entry& RegionGraphs::find(Entries& entries) {
       if (entries.all.size() >= max_graphs_) {
         entries.all.erase(std::ranges::min_element(entries.all, {}, [](const auto& entry) { return entry->last_use; }));
       }
+      slots_.note_new_key();
       auto entry = std::make_unique<Entry>();
       entry->key = key_;
       entries.last = entries.all.emplace_back(std::move(entry)).get();
@@ -82,6 +83,7 @@ RegionGraphs::Entry& RegionGraphs::find(Entries& entries) {
 }
 
 Result<bool> RegionGraphs::run(std::uint32_t region, device::Stream& stream, std::vector<TrialRun>& trials) {
+  if (slots_.are_passed_over()) return false;
   const Region& plan = instance_.schedule().regions[region];
   read_key(plan);
   Entry& entry = find(regions_[region]);
@@ -120,7 +122,9 @@ device::Graph* RegionGraphs::choose_graph(Entry& entry, std::vector<TrialRun>& t
 }
 
 Status RegionGraphs::build(const Region& region, Entry& entry, device::Stream& stream) {
-  const bool may_branch = region.branches > 1 && policy_ != GraphPolicy::On;
+  // With slots, the choice between them and steps at the caller's addresses is the trial.
+  const bool is_on_trial = policy_ == GraphPolicy::Auto && !slots_.are_used();
+  const bool may_branch = region.branches > 1 && (is_on_trial || policy_ == GraphPolicy::Branches);
   // Delegates that never ran may want more scratch than there is, and those before them were recorded with the old one.
   for (std::vector<const std::byte*> before; entry.graph() == nullptr || scratch() != before;) {
     before = scratch();
@@ -134,7 +138,7 @@ Status RegionGraphs::build(const Region& region, Entry& entry, device::Stream& s
   read_key(region);
   entry.key = key_;
   note_outcomes(region, entry);
-  if (policy_ == GraphPolicy::Auto) entry.trial = std::make_shared<Trial>(may_branch);
+  if (is_on_trial) entry.trial = std::make_shared<Trial>(may_branch);
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include "device/device.h"
 #include "device/graph.h"
 #include "runtime/bind/instance.h"
+#include "runtime/execute/slot_choice.h"
 #include "runtime/execute/trial.h"
 #include "runtime/schedule.h"
 
@@ -30,8 +31,12 @@ class RegionGraphs {
         device_{device},
         policy_{policy},
         max_graphs_{max_graphs},
+        slots_{instance.schedule(), policy, max_graphs},
         regions_(instance.schedule().regions.size()),
         is_captured_(instance.schedule().steps.size()) {}
+
+  /// To be asked before each run: whether its steps use the caller's memory in place.
+  [[nodiscard]] SlotChoice& slots() noexcept { return slots_; }
 
   /// Enqueues the region's work as a graph. False: nothing happened, and its steps have to be walked. Where both ways
   /// are on trial, `trials` gets the run's part in it.
@@ -93,6 +98,7 @@ class RegionGraphs {
   device::Device& device_;
   GraphPolicy policy_;
   std::uint32_t max_graphs_;
+  SlotChoice slots_;
   std::uint64_t uses_ = 0;
   std::vector<std::int64_t> key_{};  ///< Of the run at hand; kept for its memory.
   std::vector<Entries> regions_;

@@ -8,13 +8,15 @@
 
 namespace tandem::runtime {
 
-Status Run::prepare(State* state, std::span<const Value> inputs, OutputPool& pool, std::span<const Tensor> bound) {
+Status Run::prepare(State* state, std::span<const Value> inputs, OutputPool& pool, std::span<const Tensor> bound,
+                    bool at_slots) {
+  at_slots_ = at_slots;
   state_ = state;
   inputs_ = inputs;
   cursor_ = {};
   begun_ = false;
   status_ = {};
-  Status begun = outputs_.begin(pool, bound);
+  Status begun = outputs_.begin(pool, bound, at_slots);
   if (!begun.ok()) outputs_.abandon();
   return begun;
 }
@@ -36,9 +38,11 @@ Status Run::begin(device::Stream* stream) {
   }
   instance_.begin(state_);
   outputs_.begin(instance_);
-  return set_inputs(
-      instance_, inputs_, [this](const void* data, std::size_t bytes) { return outputs_.writes_to(data, bytes); },
-      stream);
+  const auto must_copy = [this](const Tensor& tensor) {
+    if (at_slots_ && tensor.device() != DeviceId{}) return true;
+    return outputs_.writes_to(tensor.data(), tensor.impl()->capacity_bytes);
+  };
+  return set_inputs(instance_, inputs_, must_copy, stream);
 }
 
 Status Run::walk(StreamRef stream, std::uint64_t limit) {

@@ -20,12 +20,16 @@ class Run {
  public:
   explicit Run(Instance& instance) : instance_{instance}, outputs_{instance.schedule()} {}
 
-  /// `state` is null if the method has none. Errors: OutOfMemory.
+  /// `state` is null if the method has none. `at_slots`: steps on the device use memory of the instance's for inputs
+  /// and outputs, and what is the caller's is copied there and from there. Errors: OutOfMemory.
   [[nodiscard]] Status prepare(State* state, std::span<const Value> inputs, OutputPool& pool,
-                               std::span<const Tensor> bound);
+                               std::span<const Tensor> bound, bool at_slots = false);
   [[nodiscard]] Instance& instance() const noexcept { return instance_; }
   [[nodiscard]] State* state() const noexcept { return state_; }
   [[nodiscard]] std::span<const Value> inputs() const noexcept { return inputs_; }
+  /// Where outputs end up, as announce().
+  [[nodiscard]] std::span<const Tensor> outputs() const noexcept { return outputs_.destinations(); }
+  /// All memory that steps and finish() write outputs to.
   [[nodiscard]] std::span<const Tensor> written() const noexcept { return outputs_.memory(); }
   /// Tensors that the run will fill; one entry per output, others are left alone.
   void announce(std::span<Value> values) const { outputs_.announce(values); }
@@ -55,6 +59,7 @@ class Run {
   std::span<const Value> inputs_{};
   Cursor cursor_{};
   bool begun_ = false;
+  bool at_slots_ = false;
   Status status_{};
 };
 
