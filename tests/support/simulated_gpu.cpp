@@ -149,6 +149,10 @@ class SimulatedGpu::Graph final : public device::Graph {
   Graph(SimulatedGpu& gpu, Content content)
       : gpu_{gpu}, content_{std::make_shared<const Content>(std::move(content))} {}
   Status launch(device::Stream& stream) override {
+    if (gpu_.failing_launches_ > 0) {
+      --gpu_.failing_launches_;
+      return Error{ErrorCode::BackendFailed, "a graph cannot be launched"};
+    }
     const auto seed = static_cast<std::uint32_t>(++gpu_.counts_.graph_launches);
     --gpu_.counts_.launches;
     return SimulatedGpu::launch(StreamRef{stream}, [content = content_, seed] { content->run(seed); });
@@ -212,6 +216,10 @@ class SimulatedGpu::Builder final : public device::GraphBuilder {
     return {};
   }
   Result<std::unique_ptr<device::Graph>> finish(device::Stream& /*stream*/) override {
+    if (gpu_.failing_graphs_ > 0) {
+      --gpu_.failing_graphs_;
+      return Error{ErrorCode::OutOfMemory, "a graph cannot be made ready"};
+    }
     ++gpu_.counts_.graphs;
     return std::unique_ptr<device::Graph>{new Graph{gpu_, std::move(content_)}};
   }

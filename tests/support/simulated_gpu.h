@@ -52,6 +52,11 @@ class SimulatedGpu final : public device::Device {
   };
   [[nodiscard]] Counts counts() const { return counts_; }
   void reset_counts() { counts_ = {}; }
+  /// So many graphs from now on find no memory; so many launches of graphs fail.
+  void fail_graphs(int making, int launching) {
+    failing_graphs_ = making;
+    failing_launches_ = launching;
+  }
   /// Graphs lack the edge `which` of those that are asked for from now on.
   void lose_edge(int which) { lost_edges_ = which; }
 
@@ -77,6 +82,8 @@ class SimulatedGpu final : public device::Device {
   std::map<std::thread::id, std::unique_ptr<device::Stream>> of_threads_{};
   Counts counts_{};
   int lost_edges_ = -1;
+  int failing_graphs_ = 0;
+  int failing_launches_ = 0;
 };
 
 /// A backend whose delegates are kernels of a SimulatedGpu: `function` gets the call's tensors, which it may keep.
@@ -95,6 +102,7 @@ class KernelBackend final : public Backend {
   void want_a_run_first() { wants_run_ = true; }
   /// From now on captures fail.
   void refuse_to_be_captured() { captures_ = false; }
+  void be_captured_again() { captures_ = true; }
 
   [[nodiscard]] Result<std::unique_ptr<Delegate>> prepare(std::span<const std::byte> payload,
                                                           const LoadContext& context) const override;

@@ -137,6 +137,15 @@ class CudaMachine final : public Machine {
     TANDEM_CHECK_OK(std::move(made));
     return std::unique_ptr<CallersGraph>{new NativeGraph{exec}};
   }
+  bool disturb() override {
+    const DeviceScope scope{kGpu.index};
+    void* memory = nullptr;
+    bool fine = cudaMalloc(&memory, 1 << 20) == cudaSuccess;
+    fine = cudaDeviceSynchronize() == cudaSuccess && fine;
+    fine = cudaFree(memory) == cudaSuccess && fine;
+    static_cast<void>(cudaGetLastError());
+    return fine;
+  }
   Status abandon_captures() override {
     TANDEM_CHECK_OK(abandon_graph());
     TANDEM_CHECK_OK(abandon_native(/*is_broken=*/false));

@@ -117,6 +117,8 @@ class Machine {
   /// thread-local, 2 relaxed.
   virtual Result<std::unique_ptr<CallersGraph>> capture(StreamRef stream, int mode,
                                                         const std::function<void()>& body) = 0;
+  /// What a neighbour in the process does: waits for the whole device, allocates and frees. Whether nobody minded.
+  virtual bool disturb() = 0;
   /// Begins captures, and never finishes them as they should be.
   virtual Status abandon_captures() = 0;
   /// How often a situation is tried, each time with another seed.

@@ -91,6 +91,7 @@ class SimulatedMachine final : public Machine {
     body();
     return std::unique_ptr<CallersGraph>{new SimulatedGraph{SimulatedGpu::end_capture(stream)}};
   }
+  bool disturb() override { return gpu_.allocate(1 << 10).ok() && gpu_.thread_stream().synchronize().ok(); }
   Status abandon_captures() override {
     TANDEM_TRY(const auto builder, gpu_.make_graph());
     const Status abandoned = builder->capture([](device::Stream& stream) -> Status {

@@ -493,6 +493,31 @@ TEST_P(SplitProgramTest, InsideACaptureOfTheCallers) {
   }
 }
 
+/// While delegates are loaded, recorded and captured. A wait of the neighbour's for the whole device may break a
+/// capture, which leaves step by step, and then it fails itself: CUDA's rule.
+TEST_P(SplitProgramTest, ANeighbourSynchronisesFreesAndUnloadsMeanwhile) {
+  const auto loaded = program(Machine::Content::Split, {});
+  ASSERT_NE(loaded, nullptr);
+  MethodOptions options;
+  options.graphs = graphs_;
+  std::atomic<bool> ends{false};
+  std::atomic<int> disturbed{0};
+  std::thread neighbour{[&] {
+    for (int i = 0; !ends; ++i) {
+      if (!machine_->disturb()) ++disturbed;
+      if (i % 4 == 0) static_cast<void>(load(loaded, options));
+    }
+  }};
+  for (std::size_t round = 0; round < 8; ++round) {
+    const auto method = load(loaded, options);
+    if (method == nullptr) break;
+    EXPECT_EQ(count_wrong(*method, 6, {}, round), 0U) << "round " << round;
+  }
+  ends = true;
+  neighbour.join();
+  std::cout << "  calls of the neighbour that failed: " << disturbed << '\n';
+}
+
 TEST_P(SplitProgramTest, AbandonedCapturesInBetween) {
   const auto method = load_split();
   ASSERT_NE(method, nullptr);
