@@ -14,6 +14,7 @@ Result<std::unique_ptr<Schedule>> lower(const LowerInput& input) {
   TANDEM_CHECK_OK(prepare_delegates(input, *schedule));
   join_aliases(input, *schedule);
   TANDEM_CHECK_OK(assign_devices(input, *schedule));
+  gather_copies(*schedule);
   find_roots(*schedule);
   schedule->streams = plan_streams(*schedule, input.stream_policy);
   schedule->regions = find_regions(*schedule);

@@ -55,6 +55,9 @@ void join_aliases(const LowerInput& input, Schedule& schedule);
 /// it; one that both sides touch lives on the host and has a second home on the device.
 /// Errors: NotSupported, the method writes on the device what is a list item or a view of the host's.
 [[nodiscard]] Status assign_devices(const LowerInput& input, Schedule& schedule);
+/// Methods on a device: where steps of the device follow each other, moves what comes from the host to the front and
+/// what goes there to the end, so that what is between can be one graph. Looks at methods without jumps.
+void gather_copies(Schedule& schedule);
 /// Fills ValuePlan::roots: what views refer to.
 void find_roots(Schedule& schedule);
 /// The streams of a policy. PerThread and PerMethod put every step on the execution's stream; PerDelegate gives each
