@@ -45,9 +45,12 @@ class Stream {
   /// Errors: InvalidState, the per-thread stream of another thread; NotSupported, the per-thread stream of a GPU while
   ///   a green context is current; DeviceFault.
   [[nodiscard]] virtual Status may_enqueue() const { return {}; }
-  /// Whether what is enqueued here becomes a part of a graph instead of running.
+  /// may_enqueue(), and whether what is enqueued here becomes a part of a graph instead of running.
   /// Errors: as may_enqueue(); InvalidState, it should and something broke the capture.
-  [[nodiscard]] virtual Result<bool> is_capturing() const { return false; }
+  [[nodiscard]] virtual Result<bool> is_capturing() const {
+    TANDEM_CHECK_OK(may_enqueue());
+    return false;
+  }
   /// The stream for what a piece of this stream's work enqueues as a part of itself.
   [[nodiscard]] virtual Stream& within_work() noexcept { return *this; }
   /// Runs `work` after everything before it. `data` stays valid until the stream has passed.

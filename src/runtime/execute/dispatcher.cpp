@@ -189,10 +189,8 @@ bool has_host_steps(const Schedule& schedule) {
   });
 }
 
-bool has_host_outputs(const Schedule& schedule) {
-  return std::ranges::any_of(schedule.outputs, [&schedule](std::uint32_t value) {
-    return schedule.stored[value].is_tensor() && schedule.values[value].device == DeviceId{};
-  });
+bool is_host_tensor(const Schedule& schedule, std::uint32_t value) {
+  return schedule.stored[value].is_tensor() && schedule.values[value].device == DeviceId{};
 }
 
 /// Whether the host has to copy an output when the device is done: one that is bound to memory of the caller's, or one
@@ -236,7 +234,11 @@ Dispatcher::Dispatcher(std::shared_ptr<const Schedule> schedule, device::Device&
       graphs_{options.graphs},
       scheduler_{options.scheduler},
       has_host_steps_{has_host_steps(*schedule_)},
-      has_host_outputs_{has_host_outputs(*schedule_)},
+      has_host_inputs_{std::ranges::any_of(
+          schedule_->inputs, [this](std::uint32_t value) { return is_host_tensor(*schedule_, value); },
+          &InputPlan::value)},
+      has_host_outputs_{
+          std::ranges::any_of(schedule_->outputs, [this](auto value) { return is_host_tensor(*schedule_, value); })},
       gate_{options.instances} {}
 
 bool Dispatcher::is_fully_async() const noexcept {
@@ -282,7 +284,6 @@ Result<bool> Dispatcher::check(std::span<const Value> inputs, const ExecuteOptio
         .with_method(std::string{schedule_->method})
         .with_device(to_string(schedule_->device));
   };
-  TANDEM_CHECK_OK(stream.may_enqueue());
   TANDEM_TRY(const bool captures, stream.is_capturing());
   const DeviceId device = stream.id().device;
   if (device != schedule_->device) return refuse_device("the stream belongs to another device", device);
@@ -443,7 +444,7 @@ Result<Event> Dispatcher::enqueue_steps_here(const Turn& turn, std::span<const V
   if (lane.graphs() != nullptr) lane.graphs()->slots().note_memory(inputs, run.outputs());
   const Lane::InHand hand{lane, run};
   const Inside inside{*this};
-  lane.instance().set_idle(lane.uses().are_over());
+  if (has_host_inputs_) lane.instance().set_idle(lane.uses().are_over());  // asks the driver
   // What the host writes, an earlier run on the instance may still be copying to the device.
   const bool host_writes = has_host_steps_ || run.copies_inputs_on_host();
   bool changed_state = false;

@@ -109,6 +109,7 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   [[nodiscard]] bool on_host() const noexcept { return schedule_->device == DeviceId{}; }
 
   bool has_host_steps_;    ///< Of a method on a device: the host touches memory that the device reads or writes.
+  bool has_host_inputs_;   ///< Some input lives on the host.
   bool has_host_outputs_;  ///< Some output lives on the host.
   base::FairGate gate_;    ///< As many at a time as there are lanes.
   std::atomic<std::uint64_t> turns_{0};         ///< Taken so far.

@@ -33,12 +33,37 @@ std::int64_t number_word(const Argument& argument) noexcept {
   }
 }
 
+/// Whether an instance has it at one place, with one size, for good.
+bool is_fixed(const Schedule& schedule, std::uint32_t value) {
+  const Argument& stored = schedule.stored[value];
+  const std::uint32_t buffer = schedule.values[value].place.buffer;
+  if (!stored.is_tensor() || stored.tensor.resizable || buffer == kNone || schedule.values[value].reset) return false;
+  const BufferPlan::Kind kind = schedule.buffers[buffer].kind;
+  return kind == BufferPlan::Kind::Arena || kind == BufferPlan::Kind::Constant;
+}
+
 }  // namespace
 
+RegionGraphs::RegionGraphs(Instance& instance, device::Device& device, GraphPolicy policy, std::uint32_t max_graphs)
+    : instance_{instance},
+      device_{device},
+      policy_{policy},
+      max_graphs_{max_graphs},
+      slots_{instance.schedule(), policy, max_graphs},
+      regions_(instance.schedule().regions.size()),
+      is_captured_(instance.schedule().steps.size()) {
+  const Schedule& schedule = instance.schedule();
+  for (std::size_t r = 0; r < regions_.size(); ++r) {
+    for (const Region::Use& use : schedule.regions[r].uses) {
+      if (!is_fixed(schedule, use.value)) regions_[r].keyed.push_back(use);
+    }
+  }
+}
+
 /// Everything that the recorded work depends on and that may differ from run to run.
-void RegionGraphs::read_key(const Region& region) {
+void RegionGraphs::read_key(std::uint32_t region) {
   key_.clear();
-  for (const Region::Use& use : region.uses) {
+  for (const Region::Use& use : regions_[region].keyed) {
     const Argument& value = instance_.value(use.value);
     if (!value.is_tensor()) {
       if (use.is_input) key_.push_back(number_word(value));
@@ -49,8 +74,10 @@ void RegionGraphs::read_key(const Region& region) {
     key_.insert(key_.end(), value.tensor.sizes, value.tensor.sizes + value.tensor.rank);
     key_.insert(key_.end(), value.tensor.strides, value.tensor.strides + value.tensor.rank);
   }
-  for (const std::byte* const scratch : this->scratch()) key_.push_back(word(scratch));
-  if (region.stateful) key_.push_back(static_cast<std::int64_t>(instance_.state_generation()));
+  const auto all = instance_.all_scratch();
+  for (const device::Buffer& scratch : all.first(all.size() - 1)) key_.push_back(word(scratch.data()));
+  if (instance_.schedule().regions[region].stateful)
+    key_.push_back(static_cast<std::int64_t>(instance_.state_generation()));
 }
 
 /// Where the scratch of the device is now.
@@ -84,12 +111,11 @@ RegionGraphs::Entry& RegionGraphs::find(Entries& entries) {
 
 Result<bool> RegionGraphs::run(std::uint32_t region, device::Stream& stream, std::vector<TrialRun>& trials) {
   if (slots_.are_passed_over()) return false;
-  const Region& plan = instance_.schedule().regions[region];
-  read_key(plan);
+  read_key(region);
   Entry& entry = find(regions_[region]);
   if (entry.graph() == nullptr) {
     if (!entry.refusal.empty() || entry.runs++ < kRunsBefore) return false;
-    if (const Status built = build(plan, entry, stream); !built.ok()) {
+    if (const Status built = build(region, entry, stream); !built.ok()) {
       entry.refusal = built.error().to_string();
       return false;
     }
@@ -98,7 +124,7 @@ Result<bool> RegionGraphs::run(std::uint32_t region, device::Stream& stream, std
   if (graph == nullptr) return false;
   if (Status launched = graph->launch(stream); !launched.ok()) {
     const Schedule& schedule = instance_.schedule();
-    return std::move(launched).error().with_site(site_of(schedule, schedule.steps[plan.first]));
+    return std::move(launched).error().with_site(site_of(schedule, schedule.steps[schedule.regions[region].first]));
   }
   apply_outcomes(entry);
   return true;
@@ -121,7 +147,8 @@ device::Graph* RegionGraphs::choose_graph(Entry& entry, std::vector<TrialRun>& t
   return chosen == Trial::Verdict::Graph ? entry.in_a_row.get() : entry.side_by_side.get();
 }
 
-Status RegionGraphs::build(const Region& region, Entry& entry, device::Stream& stream) {
+Status RegionGraphs::build(std::uint32_t index, Entry& entry, device::Stream& stream) {
+  const Region& region = instance_.schedule().regions[index];
   // With slots, the choice between them and steps at the caller's addresses is the trial.
   const bool is_on_trial = policy_ == GraphPolicy::Auto && !slots_.are_used();
   const bool may_branch = region.branches > 1 && (is_on_trial || policy_ == GraphPolicy::Branches);
@@ -135,7 +162,7 @@ Status RegionGraphs::build(const Region& region, Entry& entry, device::Stream& s
       TANDEM_TRY(entry.side_by_side, make(region, true, stream));
     }
   }
-  read_key(region);
+  read_key(index);
   entry.key = key_;
   note_outcomes(region, entry);
   if (is_on_trial) entry.trial = std::make_shared<Trial>(may_branch);
@@ -153,14 +180,13 @@ Status RegionGraphs::prepare(device::Stream& stream) {
 
 Status RegionGraphs::prepare_all(device::Stream& stream) {
   const Schedule& schedule = instance_.schedule();
-  std::size_t next = 0;
+  std::uint32_t next = 0;
   for (std::uint32_t step = 0; step < schedule.steps.size(); ++step) {
     if (next < schedule.regions.size() && schedule.regions[next].first == step) {
-      const Region& region = schedule.regions[next];
-      read_key(region);
-      Entry& entry = find(regions_[next++]);
-      if (entry.graph() == nullptr) TANDEM_CHECK_OK(build(region, entry, stream));
-      step = region.end - 1;
+      read_key(next);
+      Entry& entry = find(regions_[next]);
+      if (entry.graph() == nullptr) TANDEM_CHECK_OK(build(next, entry, stream));
+      step = schedule.regions[next++].end - 1;
     } else if (schedule.steps[step].kind == Step::Kind::Copy) {
       TANDEM_CHECK_OK(take_copied_sizes(instance_, step));
     }

@@ -26,14 +26,7 @@ namespace tandem::runtime {
 /// Thread-safety: none; belongs to the execution whose turn it is.
 class RegionGraphs {
  public:
-  RegionGraphs(Instance& instance, device::Device& device, GraphPolicy policy, std::uint32_t max_graphs)
-      : instance_{instance},
-        device_{device},
-        policy_{policy},
-        max_graphs_{max_graphs},
-        slots_{instance.schedule(), policy, max_graphs},
-        regions_(instance.schedule().regions.size()),
-        is_captured_(instance.schedule().steps.size()) {}
+  RegionGraphs(Instance& instance, device::Device& device, GraphPolicy policy, std::uint32_t max_graphs);
 
   /// To be asked before each run: whether its steps use the caller's memory in place.
   [[nodiscard]] SlotChoice& slots() noexcept { return slots_; }
@@ -76,16 +69,17 @@ class RegionGraphs {
     }
   };
   struct Entries {
+    std::vector<Region::Use> keyed{};  ///< Values that may differ from run to run.
     std::vector<std::unique_ptr<Entry>> all{};
     Entry* last = nullptr;
   };
 
-  void read_key(const Region& region);
+  void read_key(std::uint32_t region);
   [[nodiscard]] std::vector<const std::byte*> scratch() const;
   [[nodiscard]] static device::Graph* choose_graph(Entry& entry, std::vector<TrialRun>& trials);
   Entry& find(Entries& entries);
   [[nodiscard]] Status prepare_all(device::Stream& stream);
-  [[nodiscard]] Status build(const Region& region, Entry& entry, device::Stream& stream);
+  [[nodiscard]] Status build(std::uint32_t region, Entry& entry, device::Stream& stream);
   [[nodiscard]] Result<std::unique_ptr<device::GraphBuilder>> record(const Region& region, bool side_by_side,
                                                                      device::Stream& stream);
   [[nodiscard]] Result<std::unique_ptr<device::Graph>> make(const Region& region, bool side_by_side,
