@@ -6,7 +6,7 @@
 #include "cli/json.h"
 #include "cli/measure.h"
 #include "cli/npy.h"
-#include "cli/random_values.h"
+#include "cli/program_options.h"
 #include "cli/replay.h"
 #include "cli/stream_options.h"
 #include "cli/text.h"
@@ -21,7 +21,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -32,12 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct RunOptions {
-  std::string file{};
-  std::string method{};
-  std::vector<std::string> data{};
-  std::vector<std::string> inputs{};
-  std::optional<std::uint64_t> random{};
-  std::vector<std::string> shapes{};
+  ProgramOptions program{};
   std::vector<std::string> expected{};
   MeasureOptions measure{};
   std::string output{};
@@ -47,60 +41,8 @@ struct RunOptions {
   bool json = false;
 };
 
-using Shapes = std::map<std::size_t, std::vector<std::int64_t>>;
-
 Error with_argument(Error error, std::size_t argument) {
   return std::move(error).with_argument(static_cast<int>(argument));
-}
-
-Result<Shapes> read_shapes(const RunOptions& options, const MethodMeta& meta) {
-  Shapes shapes;
-  for (const std::string& text : options.shapes) {
-    TANDEM_TRY(auto shape, parse_indexed_shape(text));
-    const std::size_t input = shape.first;
-    if (input >= meta.inputs.size() || meta.inputs[input].kind != Value::Kind::Tensor) {
-      return with_argument(Error{ErrorCode::InvalidArgument, "--shape for something that is no tensor input"}, input);
-    }
-    if (input < options.inputs.size()) {
-      return with_argument(Error{ErrorCode::InvalidArgument, "--shape for an input that --input gives"}, input);
-    }
-    if (!shapes.insert(std::move(shape)).second) {
-      return with_argument(Error{ErrorCode::InvalidArgument, "--shape twice for one input"}, input);
-    }
-  }
-  return shapes;
-}
-
-/// The inputs that are given, in order; with --random also the others: random tensors, and the numbers and texts that
-/// the exporter fixed.
-Result<std::vector<Value>> make_inputs(const RunOptions& options, const MethodMeta& meta) {
-  TANDEM_TRY(const Shapes shapes, read_shapes(options, meta));
-  std::vector<Value> values;
-  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
-    std::optional<ScalarType> dtype;
-    if (i < meta.inputs.size() && meta.inputs[i].kind == Value::Kind::Tensor) dtype = meta.inputs[i].tensor.dtype;
-    Result<Value> value = parse_value(options.inputs[i], dtype);
-    if (!value.ok()) return with_argument(std::move(value).error(), i);
-    values.push_back(std::move(value).value());
-  }
-  if (values.size() < meta.inputs.size() && !options.random) {
-    return Error{ErrorCode::InvalidArgument, "too few inputs; --random SEED makes up those that are not given"}
-        .with_expected(std::to_string(meta.inputs.size()), std::to_string(values.size()))
-        .with_method(meta.name);
-  }
-  for (std::size_t i = values.size(); i < meta.inputs.size(); ++i) {
-    const ValueInfo& info = meta.inputs[i];
-    if (info.kind != Value::Kind::Tensor) {
-      values.push_back(info.traced);
-      continue;
-    }
-    const auto given = shapes.find(i);
-    const auto& sizes = given != shapes.end() ? given->second : info.tensor.sizes;
-    Result<Tensor> tensor = random_tensor(info.tensor.dtype, sizes, *options.random, i);
-    if (!tensor.ok()) return with_argument(std::move(tensor).error(), i);
-    values.push_back(std::move(tensor).value());
-  }
-  return values;
 }
 
 /// One entry per --expect; "any" leaves an output unchecked.
@@ -140,22 +82,6 @@ Result<std::vector<std::string>> write_outputs(const fs::path& folder, const std
   return files;
 }
 
-/// A missing key is most often a data file that was not named.
-Error with_data_hint(Error error, const RunOptions& options) {
-  if (error.code() != ErrorCode::NotFound || error.site().key.empty()) return error;
-  std::vector<std::string> beside;
-  std::error_code code;
-  const fs::path folder = fs::path{options.file}.parent_path();
-  for (const fs::directory_entry& entry : fs::directory_iterator{folder.empty() ? "." : folder, code}) {
-    if (entry.path().extension() == ".ptd") beside.push_back((folder / entry.path().filename()).string());
-  }
-  std::sort(beside.begin(), beside.end());
-  const std::string files = beside.empty() ? "no .ptd file lies beside the program"
-                                           : fmt::format("beside the program: {}", fmt::join(beside, ", "));
-  Error hinted{error.code(), fmt::format("{} (data files are named with --data; {})", error.message(), files)};
-  return std::move(hinted).with_expected(error.expected(), error.found()).with_site(error.site());
-}
-
 struct RunReport {
   std::string method{};
   std::chrono::nanoseconds load{};  ///< Of program and method, without the arrays.
@@ -182,7 +108,7 @@ Json run_json(const RunOptions& options, const RunReport& report) {
     outputs.push_back(std::move(output));
   }
   const auto at = [&m](double percent) { return m.times.empty() ? Json{} : Json(to_us(percentile(m.times, percent))); };
-  return {{"file", options.file},
+  return {{"file", options.program.file},
           {"method", report.method},
           {"device", options.device},
           {"threads", options.measure.threads},
@@ -207,7 +133,7 @@ Json run_json(const RunOptions& options, const RunReport& report) {
 
 std::string run_text(const RunOptions& options, const RunReport& report) {
   const Measurement& m = report.measurement;
-  std::string text = fmt::format("{} {}: {} on {}, {}, {}\n", printable(options.file), printable(report.method),
+  std::string text = fmt::format("{} {}: {} on {}, {}, {}\n", printable(options.program.file), printable(report.method),
                                  count_text(m.times.size(), "run"), options.device,
                                  count_text(options.measure.threads, "thread"), streams_text(options.streams));
   if (!m.times.empty()) {
@@ -233,15 +159,15 @@ Result<ExitCode> run_program(const RunOptions& options) {
   using Clock = std::chrono::steady_clock;
   TANDEM_TRY(const DeviceId device, parse_device(options.device));
   RunReport report;
-  const std::vector<fs::path> data(options.data.begin(), options.data.end());
   const Clock::time_point before_program = Clock::now();
-  TANDEM_TRY(const std::shared_ptr<const Program> program, Program::load(options.file, data));
+  TANDEM_TRY(const std::shared_ptr<const Program> program,
+             Program::load(options.program.file, data_files(options.program)));
   report.load = Clock::now() - before_program;
 
   // Arrays are read before the method is loaded: a mistyped name should not cost a minute of loading.
-  TANDEM_TRY(report.method, choose_method(program->method_names(), options.method, options.file));
+  TANDEM_TRY(report.method, choose_method(program->method_names(), options.program.method, options.program.file));
   TANDEM_TRY(const MethodMeta meta, program->method_meta(report.method));
-  TANDEM_TRY(report.inputs, make_inputs(options, meta));
+  TANDEM_TRY(report.inputs, make_inputs(options.program, meta));
   TANDEM_TRY(const std::vector<std::optional<Value>> expected, read_expected(options, meta));
 
   MethodOptions method_options;
@@ -249,7 +175,7 @@ Result<ExitCode> run_program(const RunOptions& options) {
   apply(options.streams, method_options);
   const Clock::time_point before_method = Clock::now();
   Result<std::shared_ptr<Method>> method = Method::load(program, report.method, method_options);
-  if (!method.ok()) return with_data_hint(std::move(method).error(), options);
+  if (!method.ok()) return with_data_hint(std::move(method).error(), options.program.file);
   report.load += Clock::now() - before_method;
 
   TANDEM_TRY(const std::vector<Value> inputs, to_device(report.inputs, (*method)->meta(), device));
@@ -335,18 +261,13 @@ void add_run_command(CLI::App& app, Action& action) {
   run->footer(kFooter);
   CLI::Option* replay = run->add_option("--replay", options->replay, "Run every case of these case folders and compare")
                             ->type_name("DIR");
-  CLI::Option* file = run->add_option("FILE", options->file, "The program, a .pte")->type_name("");
-  std::vector<CLI::Option*> single{file};
+  std::vector<CLI::Option*> single = add_program_options(*run, options->program);
+  const CLI::Option* file = single.front();
   const auto add = [&](const std::string& name, auto& target, const std::string& text, const std::string& type) {
     CLI::Option* option = run->add_option(name, target, text)->type_name(type)->allow_extra_args(false);
     single.push_back(option);
     return option;
   };
-  add("--method", options->method, "The method; default: forward, or the only one", "NAME");
-  add("--data", options->data, "A data file of the program, a .ptd; may be repeated", "FILE");
-  add("--input", options->inputs, "The next input; may be repeated", "VALUE");
-  add("--random", options->random, "Make up the inputs that are not given; same numbers on every machine", "SEED");
-  add("--shape", options->shapes, "Shape of a made-up input, as 0:2x3x4; default: the program's bound", "I:SHAPE");
   add("--expect", options->expected, "What the next output must be; 'any' leaves it unchecked", "VALUE");
   add("--rtol", options->measure.tolerance.rtol, "Relative tolerance of --expect", "X")
       ->check(CLI::NonNegativeNumber)
