@@ -130,7 +130,21 @@ std::string graph_text(const Json& step) {
   return text;
 }
 
+Json copies_json(const runtime::WorkCount::Copies& copies) {
+  return {{"count", copies.count}, {"bytes", copies.bytes}};
+}
+
 }  // namespace
+
+Json work_json(const runtime::WorkCount& work) {
+  return {{"steps", work.steps},
+          {"delegates", work.delegates},
+          {"operators", work.operators},
+          {"copies_to_device", copies_json(work.to_device)},
+          {"copies_to_host", copies_json(work.to_host)},
+          {"copies_on_device", copies_json(work.on_device)},
+          {"host_waits", work.host_waits}};
+}
 
 Json schedule_json(const Schedule& schedule, const format::Method& method) {
   std::size_t copies = 0;
@@ -140,6 +154,7 @@ Json schedule_json(const Schedule& schedule, const format::Method& method) {
           {"streams", schedule.streams.streams},
           {"host_waits", schedule.streams.syncs.size()},
           {"copies", copies},
+          {"work", work_json(runtime::count_work(schedule))},
           {"promoted", promoted_json(schedule, method)},
           {"buffers", buffers_json(schedule)},
           {"steps", steps_json(schedule)}};
