@@ -1,3 +1,4 @@
+#include "cli/bench/allocations.h"
 #include "cli/command.h"
 #include "cli/json.h"
 #include "cli/log_sink.h"
@@ -20,6 +21,7 @@ constexpr const char* kFooter = R"(Examples:
   tandem check model.pte --data weights.ptd
   tandem run model.pte --data weights.ptd --input x.npy --expect y.npy
   tandem run --replay tests/fixtures/digits
+  tandem bench --case tests/fixtures/split25
   tandem pack model.json -o model.pte
 
 Each command has its own --help with examples.)";
@@ -45,6 +47,7 @@ ExitCode run_command(int argc, char** argv, bool json) {
   app.require_subcommand(0, 1);  // 1, and an unknown command would be called a missing one
   app.get_formatter()->column_width(28);
   Action action;
+  add_bench_command(app, action, bench::allocation_counter());
   add_inspect_command(app, action);
   add_check_command(app, action);
   add_pack_command(app, action);
@@ -58,8 +61,9 @@ ExitCode run_command(int argc, char** argv, bool json) {
     return report(Error{ErrorCode::InvalidArgument, fmt::format("{} (see --help)", error.what())}, json);
   }
   if (!action)
-    return report(Error{ErrorCode::InvalidArgument, "a command is required: inspect, check, pack or run (see --help)"},
-                  json);
+    return report(
+        Error{ErrorCode::InvalidArgument, "a command is required: bench, check, inspect, pack or run (see --help)"},
+        json);
   const Result<ExitCode> done = action();
   return done.ok() ? *done : report(done.error(), json);
 }

@@ -5,10 +5,9 @@
 // A folder is a recorded program (docs/case-folder.md). Prints one block per program and one for what several programs
 // do to each other, if folders called split25, heavy and narrow are among them. Results are compared with the recorded
 // ones before anything is timed.
-#include "backends/aoti/cuda_backend.h"
-#include "backends/aoti/cuda_functions.h"
 #include "bench/gpu/bench_tools.h"
 #include "bench/gpu/driver_calls.h"
+#include "cli/bench/cuda/launches.h"
 #include "cli/case_folder.h"
 #include "cli/compare.h"
 #include "cli/device_values.h"
@@ -19,18 +18,14 @@
 #include <tandem/program.h>
 #include <tandem/stream.h>
 
-#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
-
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -48,91 +43,10 @@ using bench::must;
 using bench::stop;
 using bench::Times;
 using bench::us;
-
-// ---- launches as the delegates make them ----
-
-/// One launch with its own copy of the arguments.
-struct Launch {
-  CUfunction function{};
-  std::array<unsigned, 7> shape{};  // grid, block, shared bytes
-  std::vector<std::vector<std::byte>> arguments{};
-  std::vector<void*> pointers{};
-};
-
-std::atomic<std::uint64_t> launch_count{0};
-std::vector<Launch>* recording = nullptr;
-CUresult (*parameter_info)(CUfunction, std::size_t, std::size_t*, std::size_t*) = nullptr;
-
-CUresult counted_launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                        unsigned bz, unsigned shared, CUstream stream, void** arguments, void** extra) {
-  launch_count.fetch_add(1, std::memory_order_relaxed);
-  if (recording != nullptr) {
-    Launch launch{function, {gx, gy, gz, bx, by, bz, shared}};
-    std::size_t offset = 0;
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; parameter_info(function, i, &offset, &bytes) == CUDA_SUCCESS; ++i) {
-      const auto* from = static_cast<const std::byte*>(arguments[i]);
-      launch.arguments.emplace_back(from, from + bytes);
-    }
-    for (auto& argument : launch.arguments) launch.pointers.push_back(argument.data());
-    recording->push_back(std::move(launch));
-  }
-  return aoti::cuda_functions().launch_kernel(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra);
-}
-
-const BackendRegistry& counting_backends() {
-  static auto* functions = new aoti::CudaFunctions{aoti::cuda_functions()};
-  static auto* registry = [] {
-    functions->launch_kernel = counted_launch;
-    auto* made = new BackendRegistry;
-    must(made->register_backend("CudaBackend", aoti::make_cuda_backend(*functions)));
-    void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
-    parameter_info = reinterpret_cast<decltype(parameter_info)>(dlsym(driver, "cuFuncGetParamInfo"));
-    if (parameter_info == nullptr) stop("the driver has no cuFuncGetParamInfo");
-    return made;
-  }();
-  return *registry;
-}
-
-void replay(const std::vector<Launch>& launches, cudaStream_t stream) {
-  for (const Launch& l : launches) {
-    const auto& s = l.shape;
-    if (aoti::cuda_functions().launch_kernel(l.function, s[0], s[1], s[2], s[3], s[4], s[5], s[6], stream,
-                                             const_cast<void**>(l.pointers.data()), nullptr) != CUDA_SUCCESS) {
-      stop("a raw launch failed");
-    }
-  }
-}
-
-/// The same as one graph.
-cudaGraphExec_t raw_graph(const std::vector<Launch>& launches) {
-  CUresult (*add_node)(CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, const CUDA_KERNEL_NODE_PARAMS*) =
-      nullptr;
-  add_node = reinterpret_cast<decltype(add_node)>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuGraphAddKernelNode_v2"));
-  if (add_node == nullptr) stop("the driver has no cuGraphAddKernelNode_v2");
-  cudaGraph_t graph{};
-  must(cudaGraphCreate(&graph, 0));
-  CUgraphNode last{};
-  for (const Launch& l : launches) {
-    CUDA_KERNEL_NODE_PARAMS parameters{};
-    parameters.func = l.function;
-    parameters.gridDimX = l.shape[0];
-    parameters.gridDimY = l.shape[1];
-    parameters.gridDimZ = l.shape[2];
-    parameters.blockDimX = l.shape[3];
-    parameters.blockDimY = l.shape[4];
-    parameters.blockDimZ = l.shape[5];
-    parameters.sharedMemBytes = l.shape[6];
-    parameters.kernelParams = const_cast<void**>(l.pointers.data());
-    CUgraphNode node{};
-    if (add_node(&node, graph, &last, last == nullptr ? 0 : 1, &parameters) != CUDA_SUCCESS) stop("no raw graph");
-    last = node;
-  }
-  cudaGraphExec_t exec{};
-  must(cudaGraphInstantiate(&exec, graph, 0));
-  must(cudaGraphDestroy(graph));
-  return exec;
-}
+using cli::bench::cuda::Launch;
+using cli::bench::cuda::launch_all;
+using cli::bench::cuda::make_graph;
+using cli::bench::cuda::record_launches;
 
 // ---- programs ----
 
@@ -158,7 +72,7 @@ std::shared_ptr<Method> load(const std::shared_ptr<const Program>& program, cons
   MethodOptions options;
   options.graphs = graphs;
   options.device = device;
-  options.backends = &counting_backends();
+  options.backends = &cli::bench::cuda::recording_backends();
   options.streams = streams;
   return must(Method::load(program, name, options));
 }
@@ -213,13 +127,10 @@ Loaded bench_program(const std::filesystem::path& path) {
   for (const auto& one : {steps, graph, loaded.method}) {
     for (int i = 0; i < 30; ++i) must(one->execute_into(loaded.inputs, outputs));
   }
-  std::vector<Launch> launches;
-  recording = &launches;
-  const std::uint64_t before = launch_count;
-  must(steps->execute_into(loaded.inputs, outputs));
-  recording = nullptr;
-  fmt::print("  launches in a run: {}\n", launch_count - before);
-  const cudaGraphExec_t raw = raw_graph(launches);
+  const std::vector<Launch> launches =
+      must(record_launches([&] { return steps->execute_into(loaded.inputs, outputs); }));
+  fmt::print("  launches in a run: {}\n", launches.size());
+  const auto raw = must(make_graph(launches));
 
   // Host inputs and outputs; beside it the same kernels with one copy for each input and output and one wait.
   std::size_t in_bytes = 0;
@@ -266,8 +177,8 @@ Loaded bench_program(const std::filesystem::path& path) {
       must(cudaDeviceSynchronize());
       way.whole.add(Clock::now() - start);
     }
-    raw_run(raw_steps, raw_launches, [&] { replay(launches, stream); });
-    raw_run(raw_whole, raw_launch, [&] { must(cudaGraphLaunch(raw, stream)); });
+    raw_run(raw_steps, raw_launches, [&] { must(launch_all(launches, stream)); });
+    raw_run(raw_whole, raw_launch, [&] { must(cudaGraphLaunch(raw.get(), stream)); });
     if (!loaded.method->meta().is_fully_async()) continue;
     for (Way& way : ways) {
       const auto start = Clock::now();
@@ -296,7 +207,6 @@ Loaded bench_program(const std::filesystem::path& path) {
     fmt::print("  driver calls a run, {}: {}\n", way.name,
                bench::driver_calls_text(100, [&] { must(way.method->execute_into(loaded.inputs, outputs)); }));
   }
-  must(cudaGraphExecDestroy(raw));
   must(cudaStreamDestroy(stream));
   must(cudaFree(gpu));
   must(cudaFreeHost(host));

@@ -103,7 +103,9 @@ std::string curve_path(Point from, Point to) {
 std::string arrow_of(std::string_view colour) { return fmt::format("url(#arrow-{})", colour.substr(1)); }
 
 std::string svg_document(double width, double height, std::string_view title,
-                         const std::vector<std::string_view>& arrow_colours, std::string_view body) {
+                         const std::vector<std::string_view>& arrow_colours, std::string_view body,
+                         std::string_view description) {
+  const std::string desc = description.empty() ? "" : fmt::format("<desc>{}</desc>\n", xml_text(description));
   std::string markers;
   for (const std::string_view colour : arrow_colours) {
     markers += fmt::format(
@@ -114,12 +116,12 @@ std::string svg_document(double width, double height, std::string_view title,
   return fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' width='{0:.0f}' height='{1:.0f}' viewBox='0 0 {0:.0f} {1:.0f}' "
       "role='img' font-family='Inter, Helvetica, Arial, sans-serif'>\n"
-      "<title>{2}</title>\n"
+      "<title>{2}</title>\n{5}"
       "<style>.halo{{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}}</style>\n"
       "<defs>\n{3}</defs>\n"
       "<rect width='{0:.0f}' height='{1:.0f}' rx='10' fill='#fff'/>\n"
       "{4}</svg>\n",
-      std::ceil(width), std::ceil(height), xml_text(title), markers, body);
+      std::ceil(width), std::ceil(height), xml_text(title), markers, body, desc);
 }
 
 BackendColour backend_colour(std::size_t index) noexcept {

@@ -40,8 +40,10 @@ struct TextStyle {
 [[nodiscard]] std::string curve_path(Point from, Point to);
 
 /// A whole document on a light ground of its own, with one arrow head per colour that `arrow_colours` names.
+/// `description` says in words what is to be seen; empty: the title does.
 [[nodiscard]] std::string svg_document(double width, double height, std::string_view title,
-                                       const std::vector<std::string_view>& arrow_colours, std::string_view body);
+                                       const std::vector<std::string_view>& arrow_colours, std::string_view body,
+                                       std::string_view description = {});
 /// The value of `marker-end` for an arrow head of that colour.
 [[nodiscard]] std::string arrow_of(std::string_view colour);
 

@@ -56,6 +56,9 @@ RULES = {
     "src/facade/builtin_backends.cpp": Rule(FACADE + ("src/backends",), ("fmt/",)),
     "src/capi": Rule((PUBLIC, "src/capi")),
     "cli": Rule(FACADE + ("cli",), ("fmt/", "spdlog/", "CLI/", "nlohmann/")),
+    # A GPU's own tools for `bench`, and the launches of CudaBackend's delegates: the bench makes them without Tandem.
+    "cli/bench/cuda": Rule(FACADE + ("cli", "src/backends/aoti/cuda_backend.h", "src/backends/aoti/cuda_functions.h"),
+                           ("fmt/", "cuda", "cupti.h")),
     # What a backend reads is written beside its reader; nothing else of a backend is for the command.
     "cli/pack": Rule(FACADE + ("cli", "src/backends/aoti/write_payload.h", "src/backends/tensorrt/write_blob.h"),
                      ("fmt/", "nlohmann/")),

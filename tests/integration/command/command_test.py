@@ -2,7 +2,8 @@
 """Runs the built command on the fixtures and holds its text, JSON and exit codes against docs/command-line.md.
 
   TANDEM_COMMAND=build/host/tandem TANDEM_FIXTURES=tests/fixtures TANDEM_DOCS=docs \
-    TANDEM_AOTI_LIBRARIES=build/host/tests/unit/aoti/aoti_libraries command_test.py [CLASS[.TEST]]
+    TANDEM_AOTI_LIBRARIES=build/host/tests/unit/aoti/aoti_libraries TANDEM_CUSTOM_LIBRARIES=build/host/custom_libraries \
+    command_test.py [CLASS[.TEST]]
 """
 import ast
 import json
@@ -22,6 +23,7 @@ from pathlib import Path
 COMMAND = os.environ["TANDEM_COMMAND"]
 FIXTURES = Path(os.environ["TANDEM_FIXTURES"])
 AOTI_LIBRARIES = Path(os.environ["TANDEM_AOTI_LIBRARIES"])  # built from tests/unit/aoti/libs
+CUSTOM_LIBRARIES = Path(os.environ["TANDEM_CUSTOM_LIBRARIES"])
 DOCS = Path(os.environ["TANDEM_DOCS"])
 FOLDERS = sorted(meta.parent for meta in FIXTURES.glob("*/meta.json"))
 
@@ -87,7 +89,7 @@ class CommandTest(unittest.TestCase):
 
 class HelpTest(CommandTest):
     def test_help_has_examples(self):
-        for command in ([], ["inspect"], ["check"], ["pack"], ["run"]):
+        for command in ([], ["bench"], ["inspect"], ["check"], ["pack"], ["run"]):
             done = tandem(*command, "--help")
             self.assert_good(done)
             self.assertIn("Examples:\n  tandem ", done.stdout)
@@ -105,13 +107,20 @@ class HelpTest(CommandTest):
                      "Exit codes: 0"):
             self.assertIn(part, text)
 
+    def test_help_of_bench_names_every_option_mode_and_exit_code(self):
+        text = tandem("bench", "--help").stdout
+        for part in ("FILE", "--case", "--method", "--data", "--input", "--random", "--shape", "--device", "--modes",
+                     "--runs", "--warmup", "--threads", "--depth", "--svg", "--compare", "--samples", "--json",
+                     "eager", "again", "graph", "auto", "threads:N", "streams:N", "depth:N", "raw-graph", "Exit codes: 0"):
+            self.assertIn(part, text)
+
     def test_version(self):
         done = tandem("--version")
         self.assert_good(done)
         self.assertRegex(done.stdout, r"^tandem \d+\.\d+\.\d+\n$")
 
     def test_usage_errors(self):
-        self.assert_error(tandem(), "a command is required", "inspect", "check", "pack", "run")
+        self.assert_error(tandem(), "a command is required", "bench", "inspect", "check", "pack", "run")
         self.assert_error(tandem("fly"), "fly")
         self.assert_error(tandem("run"), "FILE or --replay is required")
         self.assert_error(tandem("inspect"), "FILE is required")
@@ -124,6 +133,12 @@ class HelpTest(CommandTest):
         self.assert_error(tandem("run", "x.pte", "--threads", "many"), "--threads")
         self.assert_error(tandem("run", "x.pte", "--rtol", "-1"), "--rtol")
         self.assert_error(tandem("run", "x.pte", "--colour"), "--colour")
+        self.assert_error(tandem("bench"), "FILE or --case is required")
+        self.assert_error(tandem("bench", "x.pte", "--case", "y"), "--case excludes FILE")
+        self.assert_error(tandem("bench", "--case", "y", "--random", "1"), "--case excludes --random")
+        self.assert_error(tandem("bench", "x.pte", "--samples"), "--samples requires --json")
+        self.assert_error(tandem("bench", "x.pte", "--runs", "0"), "--runs")
+        self.assert_error(tandem("bench", "x.pte", "--warmup", "0"), "--warmup")
         self.assert_error(tandem("run", "x.pte", "--replay", "y"), "--replay excludes")
 
     def test_usage_errors_are_json_too(self):
@@ -915,6 +930,209 @@ class RunErrorTest(CommandTest):
         self.assertIn("stdout cannot be written", done.stderr)
 
 
+class BenchCase(CommandTest):
+    MODES = ["eager", "again", "threads:4", "streams:4", "depth:4"]
+
+    def bench(self, name, *options, code=0):
+        return self.json_of(tandem("bench", "--case", FIXTURES / name, "--runs", 20, "--warmup", 3, "--json", *options),
+                            code)
+
+    def pack(self, method):
+        manifest = self.folder / "model.json"
+        manifest.write_text(json.dumps({"tandem_pack": 1, "methods": [method]}))
+        self.assert_good(tandem("pack", manifest, "-o", self.folder / "model.pte"))
+        return self.folder / "model.pte"
+
+    def drifting(self):
+        """A program whose every run gives another result, though it has no state."""
+        shutil.copy(CUSTOM_LIBRARIES / "drifting.so", self.folder)
+        return self.pack({"name": "forward", "values": {"x": tensor([4]), "y": tensor([4])},
+                          "delegates": {"d": {"backend": "CustomBackend", "library": "drifting.so"}},
+                          "inputs": ["x"], "outputs": ["y"], "steps": [{"delegate": "d", "args": ["x", "y"]}]})
+
+
+class BenchTest(BenchCase):
+    def test_recorded_programs(self):
+        for name in ("mlp", "split25", "digits", "dtypes", "empty", "scalars", "cond_host"):
+            with self.subTest(name):
+                report = self.bench(name)
+                self.assertEqual([m["mode"] for m in report["modes"]], self.MODES, report["left_out"])
+                self.assertIs(report["expected"], True)
+                self.assertIsNone(report["void"])
+                self.assertIs(report["stateful"], False)
+                self.assertRegex(report["fingerprint"], "^[0-9a-f]{16}$")
+                for mode in report["modes"]:
+                    times = mode["result_us"]
+                    self.assertGreaterEqual(times["runs"], 20)
+                    self.assertEqual(sorted(times[k] for k in ("min", "p50", "p90", "p99", "max")),
+                                     [times[k] for k in ("min", "p50", "p90", "p99", "max")])
+                    self.assertEqual(len(mode["blocks_us"]), 20)
+                    self.assertGreater(mode["ratio"]["median"], 0)
+                    self.assertIsNone(mode["gpu_us"])
+                    self.assertIsNone(mode["driver"])
+                self.assertEqual(report["modes"][0]["enqueue_us"]["runs"], 20)
+                self.assertEqual(report["modes"][0]["ratio"]["median"], 1)
+
+    def test_json_tells_what_was_measured(self):
+        report = self.bench("split25", "--modes", "eager,again")
+        self.assertEqual(report["tandem_bench"], 1)
+        self.assertEqual(report["work"]["delegates"], 25)
+        self.assertEqual(report["work"]["copies_to_device"], {"count": 0, "bytes": 0})
+        self.assertEqual(report["inputs"], [{"kind": "tensor", "dtype": "float32", "shape": [64, 64]}])
+        self.assertEqual(report["device"], "host")
+        self.assertEqual(len(report["program_sha256"]), 64)
+        self.assertEqual(Path(report["data"][0]["file"]).name, "aoti_cpu_blob.ptd")
+        self.assertIn("bench --case", report["command"])
+        self.assertTrue(report["machine"]["compiler"])
+        self.assertGreater(report["resolution"], 0)
+
+    def test_allocations_are_counted(self):
+        report = self.json_of(tandem("bench", *program("plain"), "--random", 1, "--runs", 50, "--modes",
+                                     "eager,depth:2", "--json"))
+        eager, depth = report["modes"]
+        if eager["allocations"] is None:
+            self.skipTest("sanitizers count them for themselves")
+        self.assertEqual(eager["allocations"], 0)
+        self.assertGreaterEqual(depth["allocations"], 1)  # the handle of an execution
+
+    def test_samples(self):
+        mode = self.bench("mlp", "--modes", "eager", "--samples")["modes"][0]
+        self.assertEqual(len(mode["samples"]["result_us"]), 20)
+        self.assertEqual(max(mode["samples"]["result_us"]), mode["result_us"]["max"])
+
+    def test_text(self):
+        done = tandem("bench", "--case", FIXTURES / "digits", "--runs", 40)
+        self.assert_good(done)
+        self.assertRegex(done.stdout, r"digits/program\.pte forward on host: 40 runs of each mode\n")
+        self.assertRegex(done.stdout, r"results +the same in every run, .* and is what is expected\n")
+        for mode in self.MODES:
+            self.assertRegex(done.stdout, rf"\n  {mode} +[0-9]")
+        self.assertRegex(done.stdout, r"resolution: [0-9.]+ %")
+
+    def test_graph_modes_on_the_host(self):
+        done = tandem("bench", "--case", FIXTURES / "mlp", "--runs", 20, "--modes", "graph,auto")
+        self.assert_good(done)
+        self.assertIn("graph: step by step: the host has no graphs", done.stdout)
+        self.assertIn("resolution: unknown", done.stdout)
+
+    def test_inputs_as_for_run(self):
+        report = self.json_of(tandem("bench", *program("digits"), "--random", 3, "--shape", "0:2x1x8x8", "--runs", 5,
+                                     "--modes", "eager", "--json"))
+        self.assertEqual(report["inputs"][0]["shape"], [2, 1, 8, 8])
+        self.assertIsNone(report["expected"])
+        report = self.bench("multi", "--method", "encode", "--modes", "eager")
+        self.assertEqual(report["method"], "encode")
+
+    def test_a_method_with_state(self):
+        for name in ("state", "state_init", "state_host"):
+            with self.subTest(name):
+                report = self.bench(name, "--modes", "eager,again,graph")
+                self.assertIsNone(report["void"])
+                self.assertIs(report["expected"], True)
+        method = {"name": "forward",
+                  "values": {"x": tensor([2]), "y": tensor([2]), "sum": tensor([2], mutable=True, constant=[1, 2])},
+                  "inputs": ["x"], "outputs": ["y"],
+                  "steps": [{"op": "aten::add.out", "args": ["sum", "x", 1, "y"]},
+                            {"op": "aten::copy_", "args": ["sum", "y", False]}]}
+        del method["values"]["sum"]["constant"]
+        counter = self.pack(method)
+        report = self.json_of(tandem("bench", counter, "--random", 1, "--runs", 30, "--json"))
+        self.assertIs(report["stateful"], True)
+        self.assertIsNone(report["void"])
+        self.assertEqual([m["mode"] for m in report["modes"]], ["eager", "again"])
+        done = tandem("bench", counter, "--random", 1, "--modes", "eager,threads:2")
+        self.assert_error(done, "NotSupported", "threads:2", "keeps state")
+
+    def test_picture(self):
+        svg = self.folder / "bench.svg"
+        self.assert_good(tandem("bench", "--case", FIXTURES / "mlp", "--runs", 20, "--svg", svg))
+        root = xml.etree.ElementTree.parse(svg).getroot()
+        self.assertEqual([e.get("data-mode") for e in root.iter() if e.get("data-mode")], self.MODES)
+        self.assertEqual([e.get("data-curve") for e in root.iter() if e.get("data-curve")], self.MODES)
+        self.assertIn("Median times", root.find("{http://www.w3.org/2000/svg}desc").text)
+
+    def test_compare(self):
+        old = self.folder / "old.json"
+        old.write_text(json.dumps(self.bench("mlp", "--modes", "eager,again,depth:2")))
+        report = self.bench("mlp", "--modes", "eager,again", "--compare", old)
+        self.assertEqual([m["mode"] for m in report["comparison"]["modes"]], ["eager", "again"])
+        self.assertIs(report["comparison"]["same_results"], True)
+        self.assertAlmostEqual(report["comparison"]["modes"][0]["ratio"],
+                               report["modes"][0]["time_us"] / report["comparison"]["modes"][0]["old_us"])
+        done = tandem("bench", "--case", FIXTURES / "mlp", "--runs", 20, "--modes", "eager,again", "--compare", old)
+        self.assert_good(done)
+        self.assertIn("against the old bench", done.stdout)
+        self.assertRegex(done.stdout, r"resolution of both together: [0-9.]+ %")
+
+    def test_a_wrong_result_voids_the_table(self):
+        svg = self.folder / "bench.svg"
+        done = tandem("bench", self.drifting(), "--random", 1, "--runs", 20, "--svg", svg)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"VOID +a wrong result: eager, run 1: fingerprint [0-9a-f]{16}, and run 0 of eager gave")
+        self.assertNotIn("same", done.stdout)
+        self.assertNotIn("resolution", done.stdout)
+        self.assertIn("no picture of a table that is void", done.stderr)
+        self.assertFalse(svg.exists())
+        report = self.json_of(tandem("bench", self.drifting(), "--random", 1, "--json"), code=1)
+        self.assertEqual((report["void"]["mode"], report["void"]["run"]), ("eager", 1))
+
+    def test_a_result_that_is_not_expected_voids_the_table(self):
+        folder = self.folder / "add"
+        shutil.copytree(FIXTURES / "add", folder)
+        shutil.copy(folder / "forward_1_out0.npy", folder / "forward_0_out0.npy")
+        report = self.json_of(tandem("bench", "--case", folder, "--json"), code=1)
+        self.assertIn("not what is expected, output 0", report["void"]["reason"])
+        self.assertIs(report["expected"], False)
+
+
+class BenchErrorTest(BenchCase):
+    def test_modes(self):
+        mlp = ["bench", "--case", FIXTURES / "mlp"]
+        self.assert_error(tandem(*mlp, "--modes", "fast"), "no such mode", "eager", "fast")
+        self.assert_error(tandem(*mlp, "--modes", "threads:0"), "threads:N")
+        self.assert_error(tandem(*mlp, "--modes", "eager,eager"), "twice")
+        self.assert_error(tandem(*mlp, "--modes", "raw"), "NotSupported", "raw", "CUDA")
+
+    def test_files(self):
+        self.assert_error(tandem("bench", "nowhere.pte", "--random", 1), "NotFound", "nowhere.pte")
+        self.assert_error(tandem("bench", "--case", self.folder), "NotFound", "meta.json")
+        self.assert_error(tandem("bench", FIXTURES / "mlp" / "program.pte", "--random", 1), "NotFound", "--data",
+                          FIXTURES / "mlp" / "aoti_cpu_blob.ptd")
+        self.assert_error(tandem("bench", *program("mlp")), "too few inputs", "--random")
+        self.assert_error(tandem("bench", "--case", FIXTURES / "mlp", "--method", "backward"), "MethodNotFound")
+        self.assert_error(tandem("bench", "--case", FIXTURES / "mlp", "--device", "toaster"), "toaster")
+
+    def test_a_folder_without_a_case_of_the_method(self):
+        folder = self.folder / "add"
+        shutil.copytree(FIXTURES / "add", folder)
+        meta = json.loads((folder / "meta.json").read_text())
+        meta["methods"]["forward"]["cases"] = []
+        (folder / "meta.json").write_text(json.dumps(meta))
+        self.assert_error(tandem("bench", "--case", folder), "NotFound", "no case of this method", folder)
+
+    def test_a_picture_that_cannot_be_written(self):
+        done = tandem("bench", "--case", FIXTURES / "mlp", "--runs", 5, "--svg", self.folder / "no" / "x.svg")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("x.svg", done.stderr)
+
+    def test_what_does_not_compare(self):
+        old = self.folder / "old.json"
+        old.write_text(json.dumps(self.bench("add", "--modes", "eager")))
+        mlp = ["bench", "--case", FIXTURES / "mlp", "--runs", 5]
+        self.assert_error(tandem(*mlp, "--compare", old), "InvalidArgument", "another program", old, "program_sha256")
+        self.assert_error(tandem(*mlp, "--compare", self.folder / "no.json"), "NotFound", "no.json")
+        old.write_text("{")
+        self.assert_error(tandem(*mlp, "--compare", old), "no JSON", old)
+        old.write_text("{}")
+        self.assert_error(tandem(*mlp, "--compare", old), "no bench of this form", old)
+
+    def test_other_inputs_do_not_compare(self):
+        old = self.folder / "old.json"
+        digits = ["bench", *program("digits"), "--random", 1, "--runs", 5, "--modes", "eager"]
+        old.write_text(tandem(*digits, "--shape", "0:2x1x8x8", "--json").stdout)
+        self.assert_error(tandem(*digits, "--shape", "0:3x1x8x8", "--compare", old), "other inputs")
+
+
 class ReplayTest(CommandTest):
     def copy(self, name):
         folder = self.folder / name
@@ -1014,9 +1232,10 @@ class ReplayTest(CommandTest):
 
 
 class InterruptTest(CommandTest):
-    def test_ctrl_c_prints_what_was_measured(self):
-        process = subprocess.Popen([COMMAND, "run", *map(str, program("add")), "--random", "1", "--repeat", "1000000000",
-                                    "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def interrupted(self, *args):
+        """Runs the command with --json and ends it with Ctrl-C once it would catch it."""
+        process = subprocess.Popen([COMMAND, *map(str, args), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
         # There is no event to wait for from outside: the signal is caught from the first instruction of the command on.
         deadline = time.monotonic() + 60
         while not self.catches_interrupts(process.pid):
@@ -1027,7 +1246,18 @@ class InterruptTest(CommandTest):
         self.assertEqual(process.returncode, 130)
         report = json.loads(out)
         self.assertTrue(report["interrupted"])
+        return report
+
+    def test_ctrl_c_prints_what_was_measured(self):
+        report = self.interrupted("run", *program("add"), "--random", 1, "--repeat", 1000000000)
         self.assertLess(report["runs"], 1000000000)
+
+    def test_ctrl_c_ends_a_bench(self):
+        report = self.interrupted("bench", *program("add"), "--random", 1, "--runs", 10000000)
+        self.assertIsNone(report["void"])
+        for mode in report["modes"]:
+            if mode["result_us"] is not None:
+                self.assertLess(mode["result_us"]["runs"], 10000000)
 
     @staticmethod
     def catches_interrupts(pid):
