@@ -49,10 +49,12 @@ int run_command(const Command& command, int argc, char** argv) {
   std::string markdown;
   std::vector<std::string> names;
   for (const Scenario& scenario : scenarios()) names.emplace_back(scenario.name);
-  app.add_option("--rounds", report.rounds, "Samples of each way")->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--rounds", report.rounds, "Samples of each way")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
   app.add_flag("--quick", is_quick, fmt::format("{} rounds", kQuick));
   app.add_option("--only", wanted, "Scenarios to run")->delimiter(',')->check(CLI::IsMember(names));
-  app.add_option("--threads", most_threads, "The largest pool")->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--threads", most_threads, "The largest pool")->capture_default_str()->check(CLI::Range(1, 256));
   if (command.has_devices) app.add_option("--device", device, "Number of the GPU")->capture_default_str();
   app.add_flag("--check", is_check, "Counts that are off change the exit status, too");
   app.add_flag("--list", is_list, "List the scenarios and end");

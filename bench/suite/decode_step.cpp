@@ -54,7 +54,7 @@ Inputs at_position(const Model& model, std::int64_t position) {
 /// before it alone, so it is the same in every pass.
 Status decode_step(const Context& context) {
   Machine& machine = context.machine;
-  const Sizes sizes = machine.is_host() ? Sizes{16, 32, 2} : Sizes{64, 256, 8};
+  const Sizes sizes = machine.is_slow() ? Sizes{16, 32, 2} : Sizes{64, 256, 8};
   const Model model = step(sizes);
   std::vector<Inputs> inputs;
   for (std::int64_t p = 0; p < sizes.tokens; ++p) inputs.push_back(at_position(model, p));

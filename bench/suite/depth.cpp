@@ -11,7 +11,7 @@ namespace tandem::suite {
 Status depth(const Context& context) {
   Machine& machine = context.machine;
   if (machine.is_host()) return {};
-  const Model model = chain_of(10, context.repeats(1001, 41), 0.25F);
+  const Model model = chain_of(10, context.repeats(1001, 11), 0.25F);
   const Inputs inputs = some_inputs(model);
   const CallSpec spec{.model = model, .inputs = inputs};
   constexpr std::size_t kCalls = 32;

@@ -125,6 +125,9 @@ class Machine {
   /// Memory of the device that is in use, by anybody; nothing where nobody can tell.
   [[nodiscard]] virtual std::optional<std::size_t> used_bytes() { return {}; }
 
+  /// Whether kernels are functions on a processor of the host, so that their work has to be little.
+  [[nodiscard]] virtual bool is_slow() const { return is_host(); }
+
   [[nodiscard]] bool is_host() const { return device() == DeviceId{}; }
 };
 

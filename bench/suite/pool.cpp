@@ -10,7 +10,7 @@ namespace {
 Status on_threads_of(const Context& context, std::size_t threads) {
   Machine& machine = context.machine;
   constexpr std::size_t kCalls = 20;  ///< Of each thread in one sample.
-  const Model model = chain_of(10, context.repeats(1001, 41), 0.25F);
+  const Model model = chain_of(10, context.repeats(1001, 11), 0.25F);
   const Inputs inputs = some_inputs(model);
   const CallSpec spec{.model = model, .inputs = inputs};
   Comparing comparing;

@@ -18,7 +18,7 @@ constexpr std::array kScenarios = {
     Scenario{"null_chain", "25 delegates that do next to nothing: what a delegate costs", null_chain},
     Scenario{"branches", "one input, four independent chains of kernels, a join", branches},
     Scenario{"kernels", "one delegate with 1, 10 and 100 kernels", kernels},
-    Scenario{"transformer_block", "four delegates of a block, from host tensor to host tensor", transformer_block},
+    Scenario{"transformer_block", "five delegates of a block, from host tensor to host tensor", transformer_block},
     Scenario{"decode_step", "a token at a time, with a KV cache that stays on the device", decode_step},
     Scenario{"two_programs", "two programs at the same time", two_programs},
     Scenario{"pool", "threads of a pool, an instance for each", pool},

@@ -29,9 +29,9 @@ struct Context {
   Counter system_calls{};                       ///< Executions of `work` that make one, of one; on the calling thread.
   std::shared_ptr<BackendRegistry> backends{};  ///< With the suite's backend; made by run_scenarios().
 
-  /// On the host work has to be little, on a GPU enough to be seen.
+  /// How long a kernel takes: enough to be seen on a GPU.
   [[nodiscard]] std::int32_t repeats(std::int32_t on_gpu, std::int32_t on_host) const {
-    return machine.is_host() ? on_host : on_gpu;
+    return machine.is_slow() ? on_host : on_gpu;
   }
   /// Loads a program of the suite's.
   [[nodiscard]] Result<std::shared_ptr<LoadedMethod>> load(const Model& model, MethodOptions options) const;

@@ -56,7 +56,7 @@ void call_product(Model& model, const Sizes& sizes, std::int64_t inner, std::siz
 /// Five delegates: norm and projection, attention, output and residual, norm and the first half of the MLP, the second
 /// half and residual.
 Status transformer_block(const Context& context) {
-  const Sizes sizes = context.machine.is_host() ? Sizes{8, 16, 2} : Sizes{128, 256, 8};
+  const Sizes sizes = context.machine.is_slow() ? Sizes{8, 16, 2} : Sizes{128, 256, 8};
   const std::int64_t wide = 4 * sizes.width;
   Model model;
   const auto between = [&](std::int64_t columns) { return model.add({.sizes = {sizes.tokens, columns}}); };

@@ -33,13 +33,21 @@ class ProgramMethod {
 
   [[nodiscard]] Result<std::vector<Value>> execute(std::span<const Value> inputs, const ExecuteOptions& options = {}) {
     std::vector<Value> outputs(schedule_->outputs.size());
-    TANDEM_CHECK_OK(dispatcher_->execute(inputs, outputs, options));
+    TANDEM_CHECK_OK(execute_into(inputs, outputs, options));
     return outputs;
+  }
+  [[nodiscard]] Status execute_into(std::span<const Value> inputs, std::span<Value> outputs,
+                                    const ExecuteOptions& options = {}) {
+    return dispatcher_->execute(inputs, outputs, options);
+  }
+  [[nodiscard]] Status prepare(std::span<const Value> inputs, const ExecuteOptions& options = {}) {
+    return dispatcher_->prepare(inputs, options);
   }
   [[nodiscard]] Result<Execution> execute_async(std::span<const Value> inputs, const ExecuteOptions& options = {}) {
     return dispatcher_->execute_async(inputs, options);
   }
   [[nodiscard]] std::vector<GraphInfo> graphs() const { return dispatcher_->graphs(); }
+  [[nodiscard]] const runtime::Schedule& schedule() const { return *schedule_; }
 
  private:
   ProgramMethod() = default;
