@@ -80,6 +80,14 @@ class TandemCall final : public Call {
   bool waits_ = false;
 };
 
+/// Bytes that a raw call brings to the device or back.
+struct HostCopy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+  std::shared_ptr<void> staging{};
+};
+
 enum class RawKind : std::uint8_t { Launches, Graph, ForkedGraph };
 
 /// The same kernels without Tandem, on a stream of the bench's; on the host a loop of plain calls. With inputs on the
@@ -100,12 +108,6 @@ class RawCall final : public Call {
 
  private:
   RawCall() = default;
-  struct HostCopy {
-    void* to = nullptr;
-    const void* from = nullptr;
-    std::size_t bytes = 0;
-    std::shared_ptr<void> staging{};
-  };
   std::shared_ptr<RawStream> stream_{};
   std::shared_ptr<RawModel> raw_{};
   std::unique_ptr<RawGraph> graph_{};

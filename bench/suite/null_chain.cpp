@@ -51,13 +51,7 @@ Status on_host(const Context& context, std::int64_t count) {
                    .rounds = context.rounds,
                    .repeats = static_cast<std::size_t>(2000 / count),
                    .parts = static_cast<double>(count)});
-  const auto execute = [&call] { return call->enqueue(); };
-  TANDEM_CHECK_OK(context.count(
-      context.allocations, {.scenario = "null_chain", .name = name + ": allocations of one execution", .exactly = 0},
-      execute));
-  return context.count(
-      context.system_calls,
-      {.scenario = "null_chain", .name = name + ": executions with a system call, of one", .exactly = 0}, execute);
+  return context.count_costs("null_chain", name, *call);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ class PlanContext final : public DelegateContext {
       TANDEM_CHECK_OK(is_recorded ? prepared_->launcher->record(*args.recorder, call)
                                   : prepared_->launcher->launch(args.stream, call));
     }
-    if (args.recorder != nullptr) args.recorder->keep(prepared_->weights);
+    if (args.recorder != nullptr && prepared_->weights != nullptr) args.recorder->keep(prepared_->weights);
     args.outputs[0] = {};
     // An output whose size the program leaves open has the size of the first input.
     if (args.arguments.back()->tensor.resizable) {

@@ -27,6 +27,25 @@ constexpr std::array kScenarios = {
     Scenario{"load_and_memory", "loading, the first run, memory of the device", load_and_memory},
 };
 
+/// A graph that could not be made is no fault: its steps run one by one. Here it has to be made.
+Status count_launches(const Context& context, const PlainCase& plain, TandemCall& graph) {
+  const std::vector<GraphInfo> graphs = graph.method().graphs();
+  context.note({.scenario = plain.scenario,
+                .name = plain.name + ", graph: graphs in use",
+                .found = static_cast<double>(std::ranges::count_if(graphs, &GraphInfo::in_use)),
+                .exactly = 1});
+  TANDEM_TRY(const auto launches, context.machine.launches_in([&graph]() -> Status {
+    TANDEM_CHECK_OK(graph.enqueue());
+    return graph.waits_by_itself() ? Status{} : graph.wait();
+  }));
+  if (!launches) return {};
+  context.note({.scenario = plain.scenario,
+                .name = plain.name + ", graph: launches of an execution",
+                .found = static_cast<double>(*launches),
+                .exactly = 1});
+  return {};
+}
+
 }  // namespace
 
 std::span<const Mode> modes_of(const Machine& machine) {
@@ -57,6 +76,14 @@ Status Context::count(const Counter& counter, Fact fact, const std::function<Sta
   fact.found = static_cast<double>(*found);
   note(std::move(fact));
   return {};
+}
+
+Status Context::count_costs(const std::string& scenario, const std::string& name, Call& call) const {
+  const auto execute = [&call] { return call.enqueue(); };
+  TANDEM_CHECK_OK(count(allocations,
+                        {.scenario = scenario, .name = name + ": allocations of an execution", .exactly = 0}, execute));
+  return count(system_calls,
+               {.scenario = scenario, .name = name + ": executions with a system call, of one", .exactly = 0}, execute);
 }
 
 Status compare_modes(const Context& context, Comparing comparing) {
@@ -101,6 +128,7 @@ Status measure_plain(const Context& context, const PlainCase& plain) {
   work.tolerance = plain.tolerance;
   TANDEM_TRY(work.expected, expected_of(plain.model, inputs));
   comparing.goals = plain.goals;
+  std::shared_ptr<TandemCall> last;
   std::shared_ptr<TandemCall> graph;
   comparing.tandem = [&](const Mode& mode) -> Result<std::shared_ptr<Call>> {
     MethodOptions options;
@@ -108,6 +136,7 @@ Status measure_plain(const Context& context, const PlainCase& plain) {
     TANDEM_TRY(auto method, context.load(plain.model, options));
     // On the host the calling thread's own stream, which runs everything inline.
     TANDEM_TRY(auto call, TandemCall::create(machine, std::move(method), spec, machine.is_host() ? nullptr : &stream));
+    last = call;
     if (mode.graphs == GraphPolicy::On) graph = call;
     return std::shared_ptr<Call>{std::move(call)};
   };
@@ -120,17 +149,8 @@ Status measure_plain(const Context& context, const PlainCase& plain) {
     work.ways.push_back(way_of("raw graph, forked", std::move(call), "raw graph"));
   }
   TANDEM_CHECK_OK(compare_modes(context, std::move(comparing)));
-  if (graph == nullptr) return {};
-  TANDEM_TRY(const auto launches, machine.launches_in([&]() -> Status {
-    TANDEM_CHECK_OK(graph->enqueue());
-    return graph->waits_by_itself() ? Status{} : graph->wait();
-  }));
-  if (!launches) return {};
-  context.note({.scenario = plain.scenario,
-                .name = plain.name + ", graph: launches of one execution",
-                .found = static_cast<double>(*launches),
-                .exactly = 1});
-  return {};
+  return machine.is_host() ? context.count_costs(plain.scenario, plain.name, *last)
+                           : count_launches(context, plain, *graph);
 }
 
 void run_scenarios(Context context, std::span<const std::string> wanted, const std::function<void(const char*)>& told) {

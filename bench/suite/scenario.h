@@ -42,6 +42,8 @@ struct Context {
   void note(Fact fact) const { report.facts.push_back(std::move(fact)); }
   /// Reports a count, if there is a counter that can count it.
   [[nodiscard]] Status count(const Counter& counter, Fact fact, const std::function<Status()>& work) const;
+  /// What an execution on the host, which is not the first, must not do: allocate and make system calls.
+  [[nodiscard]] Status count_costs(const std::string& scenario, const std::string& name, Call& call) const;
 };
 
 /// A way to run a program, and the raw way that does the same.
