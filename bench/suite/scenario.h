@@ -7,11 +7,13 @@
 #include <tandem/method.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tandem::suite {
@@ -55,6 +57,7 @@ struct Mode {
 };
 /// The modes of a machine, in the order in which reports have them.
 [[nodiscard]] std::span<const Mode> modes_of(const Machine& machine);
+
 /// What was set for a mode; of another way than its raw one, if `against` names it.
 struct ModeGoal {
   std::string mode{};
