@@ -32,7 +32,7 @@ Status branches(const Context& context) {
   for (std::uint32_t i = 0; i < 4; ++i) join.in[i] = argument(i);
   join.out = argument(4);
   model.call({join}, {ends[0], ends[1], ends[2], ends[3], output});
-  // Goals of modes that the machine does not have are not used: `branches` is to be one.
+  // Goals of modes that the machine does not have are not used.
   return measure_plain(context,
                        {.scenario = "branches",
                         .name = "four chains of 6 and a join",

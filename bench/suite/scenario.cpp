@@ -12,6 +12,7 @@ namespace {
 constexpr std::array kHostModes = {Mode{"Tandem", GraphPolicy::Off, RawKind::Launches, "direct calls"}};
 constexpr std::array kDeviceModes = {Mode{"steps", GraphPolicy::Off, RawKind::Launches, "raw launches"},
                                      Mode{"graph", GraphPolicy::On, RawKind::Graph, "raw graph"},
+                                     Mode{"branches", GraphPolicy::Branches, RawKind::Graph, "raw graph"},
                                      Mode{"auto", GraphPolicy::Auto, RawKind::Graph, "raw graph"}};
 
 constexpr std::array kScenarios = {

@@ -1,7 +1,7 @@
 #include "bench/suite/gpu/cuda_machine.h"
 
-#include "bench/gpu/driver_calls.h"
 #include "bench/suite/gpu/kernels.h"
+#include "cli/bench/gpu_tools.h"
 #include "device/cuda/cuda_device.h"
 
 #include <cuda_runtime_api.h>
@@ -184,11 +184,13 @@ class CudaMachine final : public Machine {
   Result<std::optional<std::size_t>> launches_in(const std::function<Status()>& work) override {
     Status done;
     std::size_t launches = 0;
-    for (const auto& [name, count] : bench::driver_calls([&] { done = work(); })) {
+    const auto calls = cli::bench::count_driver_calls([&] { done = work(); });
+    TANDEM_CHECK_OK(std::move(done));
+    if (!calls) return std::nullopt;
+    for (const auto& [name, count] : *calls) {
       if (name.starts_with("cuLaunchKernel") || name.starts_with("cuGraphLaunch")) launches += count;
     }
-    TANDEM_CHECK_OK(std::move(done));
-    return launches == 0 ? std::nullopt : std::optional{launches};  // 0: nobody could count
+    return std::optional{launches};
   }
   std::optional<std::size_t> used_bytes() override {
     std::size_t free = 0;

@@ -154,20 +154,18 @@ Status Outputs::begin(OutputPool& pool, std::span<const Tensor> bound, bool at_s
     } else if (target.is_tensor && target.first == i) {
       TANDEM_TRY(memory_[i], pool.take(i));
     }
-    if (at_slots && !target.is_staged && may_be_at_slot(i)) {
-      target.is_staged = true;
+    target.is_at_slot = at_slots && may_be_at_slot(i);
+    if (target.is_at_slot) {
       TANDEM_TRY(staging(i), pool.slot(i));
     }
   }
   return {};
 }
 
-/// Copying it to where it belongs takes a copy of bytes on the device and no more.
+/// Where it ends up takes it as a run would write it.
 bool Outputs::may_be_at_slot(std::size_t output) const {
-  if (!targets_[output].is_planned || schedule_.device == DeviceId{}) return false;
-  const ValuePlan& value = schedule_.values[schedule_.outputs[output]];
-  if (value.device != schedule_.device) return false;
-  return !targets_[output].is_bound || std::ranges::equal(memory_[output].sizes(), value.spec.sizes);
+  return targets_[output].is_planned && !targets_[output].is_staged && schedule_.device != DeviceId{} &&
+         schedule_.values[schedule_.outputs[output]].device == schedule_.device;
 }
 
 void Outputs::announce(std::span<Value> values) const {
@@ -239,7 +237,19 @@ Result<Value> Outputs::take(Instance& instance, std::size_t output, device::Stre
   }
 }
 
+Result<Value> Outputs::take_from_slot(const TensorArg& value, std::size_t output, device::Stream& stream) {
+  Tensor target = memory_[output];
+  if (targets_[output].is_bound) {
+    TANDEM_TRY(target, shaped(target, value));
+  } else {
+    set_shape(*target.impl(), value.size_span(), value.stride_span());
+  }
+  TANDEM_CHECK_OK(stream.copy(target.data(), value.data, value.nbytes()));
+  return Value{std::move(target)};
+}
+
 Result<Value> Outputs::take_tensor(const TensorArg& value, std::size_t output, device::Stream* stream) {
+  if (targets_[output].is_at_slot) return take_from_slot(value, output, *stream);
   const Tensor& target = memory_[output];
   const bool there = targets_[output].is_planned && !targets_[output].is_staged;
   if (there && targets_[output].is_bound) {

@@ -81,12 +81,15 @@ class Outputs {
     bool is_tensor = false;
     bool is_planned = false;  ///< Steps write it to memory of the run's choice; else a step decides where it is.
     bool is_bound = false;    ///< Of this run: it goes to the caller's tensor.
-    bool is_staged = false;   ///< Of this run: written to other memory of the pool's first.
+    bool is_staged = false;   ///< Of this run: written to memory of the pool, because the bound tensor can't take it.
+    bool is_at_slot = false;  ///< Of this run: written to the slot.
   };
   [[nodiscard]] bool may_be_at_slot(std::size_t output) const;
+  Result<Value> take_from_slot(const TensorArg& value, std::size_t output, device::Stream& stream);
   Tensor& staging(std::size_t output) noexcept { return memory_[targets_.size() + output]; }
   [[nodiscard]] const Tensor& written(std::size_t output) const noexcept {
-    return memory_[output + (targets_[output].is_staged ? targets_.size() : 0)];
+    const bool is_elsewhere = targets_[output].is_staged || targets_[output].is_at_slot;
+    return memory_[output + (is_elsewhere ? targets_.size() : 0)];
   }
   Result<Value> take(Instance& instance, std::size_t output, device::Stream* stream);
   Result<Value> take_tensor(const TensorArg& value, std::size_t output, device::Stream* stream);

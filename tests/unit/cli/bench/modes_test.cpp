@@ -59,7 +59,8 @@ TEST(DefaultModesTest, AreThoseThatMakeSense) {
   EXPECT_THAT(names(default_modes({.is_fully_async = false}, {.threads = 2})),
               ElementsAre("eager", "again", "threads:2", "streams:2"));
   EXPECT_THAT(names(default_modes({.device = kCuda, .is_fully_async = true}, {})),
-              ElementsAre("eager", "again", "graph", "auto", "threads:4", "streams:4", "depth:4", "raw", "raw-graph"));
+              ElementsAre("eager", "again", "graph", "branches", "auto", "threads:4", "streams:4", "depth:4", "raw",
+                          "raw-graph"));
 }
 
 TEST(CheckModeTest, SaysWhyAModeCannotBeMeasured) {
