@@ -71,14 +71,16 @@ void find_roots(Schedule& schedule);
 /// Gives the steps of regions branches: those that read what none of the others writes. Leaves the plan empty if no
 /// region has two, and for methods with jumps.
 void find_branches(Schedule& schedule);
-/// Decides the buffer of every value: state, input, output, constant, arena. Where there are branches, the program's
-/// places on the device count for nothing: it let values share bytes that are then in use at the same time.
+/// Gives every state, input, output and constant a buffer of its own.
 /// Errors: InvalidProgram (a step writes to a constant, reads a value that has no memory).
 [[nodiscard]] Status place(const LowerInput& input, Schedule& schedule);
-/// Offsets of the values that have none yet, and the size of every arena. Values share bytes if all steps of one come
-/// before all of the other, also side by side.
+/// The arenas: where all other values are, and the size of every arena. Values keep the program's places, which may
+/// have holes where inputs, outputs and states would be; if these take more than 2 MiB and 3 % of what is in use at the
+/// same time, and nothing jumps, all places are new. So are those on the device where there are branches: the program
+/// let values share bytes that are then in use at the same time. Values with new places share bytes if all steps of one
+/// come before all of the other, also side by side; with jumps they share none.
 /// Errors: InvalidProgram (sizes overflow).
-[[nodiscard]] Status plan_memory(Schedule& schedule);
+[[nodiscard]] Status plan_memory(const LowerInput& input, Schedule& schedule);
 /// Fills the accesses of all steps from arguments, modes, roots and places, and Step::changes_state.
 void collect_accesses(Schedule& schedule);
 /// Fills what each step of a region comes right after, from the bytes that steps touch, if there are branches.

@@ -2,7 +2,6 @@
 #include "runtime/order/flow.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -138,18 +137,6 @@ class Placer {
     plan(value).place.offset = 0;
   }
 
-  /// The program's arena, on the side of `value`: those that live elsewhere than planned keep their offsets.
-  std::uint32_t arena(std::uint32_t value) {
-    const std::uint32_t memory_id = plan(value).planned_memory_id;
-    const bool one_side = schedule_.device == DeviceId{};
-    const DeviceId device = one_side ? input_.method.arenas[memory_id].device : plan(value).device;
-    const auto [at, inserted] = arenas_.try_emplace({memory_id, !one_side && device == schedule_.device}, kNone);
-    if (inserted) {
-      at->second = add_buffer({.kind = BufferPlan::Kind::Arena, .device = device, .memory_id = memory_id});
-    }
-    return at->second;
-  }
-
   void note_alignment() {
     for (const Step& step : schedule_.steps) {
       if (step.kind != Step::Kind::Delegate) continue;
@@ -160,15 +147,6 @@ class Placer {
       });
     }
   }
-
-  /// Operators need whole elements, delegates what they declare; a value that is planned at another offset gets memory
-  /// of Tandem's own.
-  bool is_aligned(std::uint32_t value) {
-    return plan(value).planned_offset % item_bytes(plan(value).spec.dtype) == 0 &&
-           plan(value).planned_offset % plan(value).alignment == 0;
-  }
-
-  bool is_replanned(std::uint32_t value) { return schedule_.branches.any() && plan(value).device == schedule_.device; }
 
   void place_values() {
     bool view_has_state = false;
@@ -189,9 +167,6 @@ class Placer {
                                               plan(v).device == DeviceId{}});
       } else if (is_output_[v] && !is_view) {
         give_own_buffer(v, BufferPlan::Kind::Output);
-      } else if (owns_bytes && plan(v).planned_memory_id != 0 && is_aligned(v) && !is_replanned(v)) {
-        plan(v).place.buffer = arena(v);
-        plan(v).place.offset = plan(v).planned_offset;
       }
     }
     if (view_has_state) find_roots(schedule_);
@@ -221,7 +196,6 @@ class Placer {
   std::vector<bool> is_output_{};
   std::vector<bool> is_state_{};
   std::vector<bool> freed_{};
-  std::map<std::pair<std::uint32_t, bool>, std::uint32_t> arenas_{};  // memory id, on the device -> buffer
 };
 
 }  // namespace

@@ -1,9 +1,12 @@
-#include "runtime/lower/lower.h"
-
 #include "base/checked.h"
 #include "base/host_memory.h"
+#include "runtime/lower/fit_values.h"
+#include "runtime/lower/lower.h"
+#include "runtime/order/arena_use.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,140 +14,200 @@
 namespace tandem::runtime {
 namespace {
 
-/// The steps of one branch between which the bytes of a value are in use. The number of steps stands for the end.
-struct Span {
-  std::uint32_t branch = 0;
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;
-};
-
-struct Lifetime {
-  std::uint32_t value = kNone;
-  std::vector<Span> spans{};  ///< One without branches; none: no step touches it.
-
-  void touch(std::uint32_t step, std::uint32_t branch) {  // steps come in ascending order
-    const auto at = std::ranges::find(spans, branch, &Span::branch);
-    if (at == spans.end()) {
-      spans.push_back({branch, step, step});
-    } else {
-      at->last = step;
-    }
-  }
-};
-
-/// Fitting compares every value with every placed one; beyond this many, memory is cheaper than time.
+/// Fitting compares every value with every other; beyond this many, memory is cheaper than time.
 constexpr std::size_t kMaxFitted = 4096;
 
-/// Whether all steps of `a` are over before any of `b` begins.
-bool before(const BranchPlan& branches, const Lifetime& a, const Lifetime& b) {
-  return std::ranges::all_of(a.spans, [&](const Span& x) {
-    return std::ranges::all_of(b.spans, [&](const Span& y) { return branches.before(x.last, y.first); });
-  });
+/// Whether a plan of the program's needs so much more than what lives at the same time that a new one is worth it.
+bool is_too_much(std::uint64_t bytes, std::uint64_t peak) {
+  constexpr std::uint64_t kAllowance = std::uint64_t{2} << 20;
+  return bytes > peak && bytes - peak > peak / 100 * 3 + kAllowance;
 }
 
-bool has_jumps(const Schedule& schedule) {
-  return std::any_of(schedule.steps.begin(), schedule.steps.end(),
-                     [](const Step& step) { return step.kind == Step::Kind::JumpFalse; });
-}
-
-/// Values on `device` that steps write and that the program gave no memory.
-std::vector<Lifetime> find_unplanned(const Schedule& schedule, DeviceId device) {
-  std::vector<Lifetime> lifetimes(schedule.values.size());
-  std::vector<bool> written(schedule.values.size());
-  const auto touch = [&](std::uint32_t value, std::uint32_t step) {
-    const bool is_end = step == schedule.steps.size();
-    for (const std::uint32_t root : schedule.values[value].roots) {
-      lifetimes[root].touch(step, is_end ? 0 : schedule.branches.of(step));
-    }
-  };
-  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
-    for_each_tensor(schedule, schedule.steps[i], [&](std::uint32_t value, OpAccess mode) {
-      touch(value, i);
-      if (writes(mode)) written[value] = true;
-    });
-  }
-  for (const std::uint32_t output : schedule.outputs) {
-    touch(output, static_cast<std::uint32_t>(schedule.steps.size()));
-  }
-  std::vector<Lifetime> unplanned;
-  for (std::uint32_t v = 0; v < schedule.values.size(); ++v) {
-    lifetimes[v].value = v;
-    if (written[v] && schedule.values[v].device == device && schedule.values[v].place.buffer == kNone &&
-        !schedule.values[v].roots.empty() && schedule.values[v].roots.front() == v) {
-      unplanned.push_back(std::move(lifetimes[v]));
+class MemoryPlanner {
+ public:
+  MemoryPlanner(const LowerInput& input, Schedule& schedule)
+      : input_{input},
+        schedule_{schedule},
+        has_jumps_{
+            std::ranges::any_of(schedule.steps, [](const Step& step) { return step.kind == Step::Kind::JumpFalse; })},
+        lifetimes_{find_lifetimes(schedule)},
+        written_(schedule.values.size()) {
+    for (const Step& step : schedule.steps) {
+      for_each_tensor(schedule, step, [&](std::uint32_t value, OpAccess mode) {
+        if (writes(mode)) written_[value] = true;
+      });
     }
   }
-  return unplanned;
-}
 
-std::uint64_t alignment_of(const ValuePlan& value) {
-  return std::max<std::uint64_t>(base::kHostAlignment, value.alignment);
-}
-
-/// The lowest offset at which `bytes` are free of every placed value that lives at the same time.
-std::uint64_t fit(const Schedule& schedule, std::span<const Lifetime> placed, const Lifetime& next,
-                  std::uint64_t bytes) {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;
-  for (const Lifetime& other : placed) {
-    if (before(schedule.branches, other, next) || before(schedule.branches, next, other)) continue;
-    const Location& place = schedule.values[other.value].place;
-    taken.emplace_back(place.offset, base::align_up(place.offset + place.bytes, base::kHostAlignment));
+  Status run() {
+    TANDEM_CHECK_OK(plan_side({}));
+    if (schedule_.device != DeviceId{}) TANDEM_CHECK_OK(plan_side(schedule_.device));
+    measure_arenas();
+    return {};
   }
-  std::sort(taken.begin(), taken.end());
-  std::uint64_t offset = 0;
-  for (const auto& [begin, end] : taken) {
-    if (offset + bytes <= begin) break;
-    offset = base::align_up(std::max(offset, end), alignment_of(schedule.values[next.value]));
-  }
-  return offset;
-}
 
-Status add_own_arena(Schedule& schedule, DeviceId device) {
-  std::vector<Lifetime> unplanned = find_unplanned(schedule, device);
-  if (unplanned.empty()) return {};
-  std::uint64_t total = 0;
-  for (const Lifetime& lifetime : unplanned) {
-    const ValuePlan& value = schedule.values[lifetime.value];
-    const auto sum = base::checked_add(total, value.place.bytes + 2 * alignment_of(value));
-    if (!sum || *sum > INT64_MAX) {
-      return Error{ErrorCode::InvalidProgram, "the sizes of unplanned values overflow"}
-          .with_method(std::string{schedule.method})
-          .with_value(static_cast<int>(lifetime.value));
+ private:
+  using Values = std::vector<std::uint32_t>;
+
+  ValuePlan& plan(std::uint32_t value) { return schedule_.values[value]; }
+  [[nodiscard]] const ValuePlan& plan(std::uint32_t value) const { return schedule_.values[value]; }
+
+  /// All arenas for values on `device`.
+  Status plan_side(DeviceId device) {
+    const Values values = find_values(device);
+    Values kept;  // at the program's places
+    Values own;
+    std::ranges::partition_copy(values, std::back_inserter(kept), std::back_inserter(own),
+                                [this](std::uint32_t v) { return keeps_place(v); });
+    TANDEM_CHECK_OK(check_sizes(own));
+    Fit own_fit = !has_jumps_ && own.size() <= kMaxFitted ? fit(own) : in_a_row(own);
+    if (const std::uint64_t bytes = bytes_of_program(kept) + own_fit.bytes; may_renew(kept, values, bytes)) {
+      if (Fit renewed = fit(values); renewed.bytes < bytes) {
+        own_fit = std::move(renewed);
+        own = values;
+        kept.clear();
+      }
     }
-    total = *sum;
+    put_where_planned(kept, device);
+    put(own, own_fit, device);
+    return {};
   }
-  const auto buffer = static_cast<std::uint32_t>(schedule.buffers.size());
-  schedule.buffers.push_back({.kind = BufferPlan::Kind::Arena, .device = device});
-  const bool may_share = !has_jumps(schedule) && unplanned.size() <= kMaxFitted;
-  std::sort(unplanned.begin(), unplanned.end(), [&](const Lifetime& a, const Lifetime& b) {
-    const std::uint64_t a_bytes = schedule.values[a.value].place.bytes;
-    const std::uint64_t b_bytes = schedule.values[b.value].place.bytes;
-    return a_bytes != b_bytes ? a_bytes > b_bytes : a.value < b.value;
-  });
-  std::uint64_t end = 0;
-  for (std::size_t i = 0; i < unplanned.size(); ++i) {
-    Location& place = schedule.values[unplanned[i].value].place;
-    const std::uint64_t behind = base::align_up(end, alignment_of(schedule.values[unplanned[i].value]));
-    place.offset = may_share ? fit(schedule, std::span{unplanned}.first(i), unplanned[i], place.bytes) : behind;
-    place.buffer = buffer;
-    end = std::max(end, base::align_up(place.offset + place.bytes, base::kHostAlignment));
+
+  /// Values with bytes of their own that have no buffer, if the program planned them or a step writes them.
+  [[nodiscard]] Values find_values(DeviceId device) const {
+    Values values;
+    for (std::uint32_t v = 0; v < schedule_.values.size(); ++v) {
+      if (plan(v).device != device || plan(v).place.buffer != kNone) continue;
+      const bool owns_bytes = std::ranges::binary_search(plan(v).roots, v);
+      if (owns_bytes && (written_[v] || plan(v).planned_memory_id != 0)) values.push_back(v);
+    }
+    return values;
   }
-  return {};
-}
+
+  /// Whether its place in the program's plan can be used: operators need whole elements, delegates what they declare,
+  /// and where branches run side by side no such place counts.
+  [[nodiscard]] bool keeps_place(std::uint32_t value) const {
+    const ValuePlan& planned = plan(value);
+    return planned.planned_memory_id != 0 && planned.planned_offset % item_bytes(planned.spec.dtype) == 0 &&
+           planned.planned_offset % planned.alignment == 0 &&
+           !(schedule_.branches.any() && planned.device == schedule_.device);
+  }
+
+  [[nodiscard]] static std::uint64_t alignment_of(const ValuePlan& value) {
+    return std::max<std::uint64_t>(base::kHostAlignment, value.alignment);
+  }
+
+  [[nodiscard]] Status check_sizes(const Values& values) const {
+    std::uint64_t total = 0;
+    for (const std::uint32_t v : values) {
+      const auto sum = base::checked_add(total, plan(v).place.bytes + 2 * alignment_of(plan(v)));
+      if (!sum || *sum > INT64_MAX) {
+        return Error{ErrorCode::InvalidProgram, "the sizes of unplanned values overflow"}
+            .with_method(std::string{schedule_.method})
+            .with_value(static_cast<int>(v));
+      }
+      total = *sum;
+    }
+    return {};
+  }
+
+  /// Lifetimes tell all about bytes only where nothing jumps. What is read before it is written is a state, and in no
+  /// arena, so nothing but lifetimes matters.
+  [[nodiscard]] bool may_renew(const Values& kept, const Values& values, std::uint64_t bytes) const {
+    if (kept.empty() || has_jumps_ || values.size() > kMaxFitted) return false;
+    return is_too_much(bytes, std::ranges::max(find_live_bytes(schedule_, lifetimes_, values))) &&
+           check_sizes(values).ok();
+  }
+
+  /// What the program's arenas need if these values are at their places there.
+  [[nodiscard]] std::uint64_t bytes_of_program(const Values& values) const {
+    std::map<std::uint32_t, std::uint64_t> ends;  // by memory id
+    for (const std::uint32_t v : values) {
+      std::uint64_t& end = ends[plan(v).planned_memory_id];
+      end = std::max(end, plan(v).planned_offset + plan(v).place.bytes);
+    }
+    std::uint64_t sum = 0;
+    for (const auto& [id, end] : ends) sum += end;
+    return sum;
+  }
+
+  [[nodiscard]] Fit fit(const Values& values) const {
+    const std::vector<std::uint64_t> live = find_live_bytes(schedule_, lifetimes_, values);
+    std::vector<FitValue> to_fit;
+    Conflicts conflicts{values.size()};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Lifetime& lifetime = lifetimes_[values[i]];
+      FitValue value{.bytes = plan(values[i]).place.bytes, .alignment = alignment_of(plan(values[i]))};
+      if (!lifetime.spans.empty()) {
+        value.steps = lifetime.last() - lifetime.first() + 1;
+        value.crowd = *std::max_element(live.begin() + lifetime.first(), live.begin() + lifetime.last() + 1);
+      }
+      to_fit.push_back(value);
+      for (std::size_t j = 0; j < i; ++j) {
+        const Lifetime& other = lifetimes_[values[j]];
+        if (!before(schedule_.branches, lifetime, other) && !before(schedule_.branches, other, lifetime)) {
+          conflicts.add(i, j);
+        }
+      }
+    }
+    return fit_values(to_fit, conflicts, std::ranges::max(live));
+  }
+
+  [[nodiscard]] Fit in_a_row(const Values& values) const {
+    Fit fit;
+    for (const std::uint32_t v : values) {
+      fit.offsets.push_back(base::align_up(fit.bytes, alignment_of(plan(v))));
+      fit.bytes = fit.offsets.back() + plan(v).place.bytes;
+    }
+    return fit;
+  }
+
+  std::uint32_t add_arena(DeviceId device, std::uint32_t memory_id) {
+    schedule_.buffers.push_back({.kind = BufferPlan::Kind::Arena, .device = device, .memory_id = memory_id});
+    return static_cast<std::uint32_t>(schedule_.buffers.size() - 1);
+  }
+
+  /// Those that live elsewhere than planned keep their offsets.
+  void put_where_planned(const Values& values, DeviceId device) {
+    const bool one_side = schedule_.device == DeviceId{};
+    std::map<std::uint32_t, std::uint32_t> arenas;  // memory id -> buffer
+    for (const std::uint32_t v : values) {
+      const std::uint32_t id = plan(v).planned_memory_id;
+      const auto [at, inserted] = arenas.try_emplace(id, kNone);
+      if (inserted) at->second = add_arena(one_side ? input_.method.arenas[id].device : device, id);
+      plan(v).place.buffer = at->second;
+      plan(v).place.offset = plan(v).planned_offset;
+    }
+  }
+
+  void put(const Values& values, const Fit& fit, DeviceId device) {
+    if (values.empty()) return;
+    const std::uint32_t arena = add_arena(device, 0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      plan(values[i]).place.buffer = arena;
+      plan(values[i]).place.offset = fit.offsets[i];
+    }
+  }
+
+  void measure_arenas() {
+    for (const ValuePlan& value : schedule_.values) {
+      if (value.place.buffer == kNone) continue;
+      BufferPlan& buffer = schedule_.buffers[value.place.buffer];
+      if (buffer.kind == BufferPlan::Kind::Arena) {
+        buffer.bytes = std::max(buffer.bytes, value.place.offset + value.place.bytes);
+      }
+    }
+  }
+
+  const LowerInput& input_;
+  Schedule& schedule_;
+  bool has_jumps_;
+  std::vector<Lifetime> lifetimes_;
+  std::vector<bool> written_;
+};
 
 }  // namespace
 
-Status plan_memory(Schedule& schedule) {
-  TANDEM_CHECK_OK(add_own_arena(schedule, {}));
-  if (schedule.device != DeviceId{}) TANDEM_CHECK_OK(add_own_arena(schedule, schedule.device));
-  for (const ValuePlan& value : schedule.values) {
-    if (value.place.buffer == kNone) continue;
-    BufferPlan& buffer = schedule.buffers[value.place.buffer];
-    if (buffer.kind == BufferPlan::Kind::Arena) {
-      buffer.bytes = std::max(buffer.bytes, value.place.offset + value.place.bytes);
-    }
-  }
-  return {};
-}
+Status plan_memory(const LowerInput& input, Schedule& schedule) { return MemoryPlanner{input, schedule}.run(); }
 
 }  // namespace tandem::runtime

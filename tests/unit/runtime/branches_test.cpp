@@ -2,6 +2,7 @@
 // that the edges allow at each launch.
 #include "runtime/execute/trial.h"
 #include "runtime/lower/lower.h"
+#include "runtime/order/arena_use.h"
 #include "support/simulated_gpu.h"
 #include "support/test_method.h"
 
@@ -211,6 +212,27 @@ TEST(MadeUpBranchesTest, GiveTheSameBitsAsStepByStep) {
     with_branches += shop.load(GraphPolicy::Branches)->schedule().branches.any() ? 1 : 0;
   }
   EXPECT_GT(with_branches, 60);
+}
+
+TEST(MadeUpBranchesTest, ValuesInUseAtTheSameTimeShareNoBytes) {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    Workshop shop;
+    make_up(shop, seed);
+    const auto method = shop.load(GraphPolicy::Branches);
+    const runtime::Schedule& schedule = method->schedule();
+    const auto lifetimes = runtime::find_lifetimes(schedule);
+    for (const runtime::ArenaUse& arena : runtime::find_arena_use(schedule)) {
+      for (const auto& a : arena.values) {
+        for (const auto& b : arena.values) {
+          if (a.value >= b.value || a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset) continue;
+          EXPECT_TRUE(before(schedule.branches, lifetimes[a.value], lifetimes[b.value]) ||
+                      before(schedule.branches, lifetimes[b.value], lifetimes[a.value]))
+              << "values " << a.value << " and " << b.value;
+        }
+      }
+    }
+  }
 }
 
 TEST_F(BranchesTest, AGraphThatLacksAnEdgeIsRefusedAndNamesBothSteps) {

@@ -83,6 +83,66 @@ TEST_F(MemoryTest, ArenaIsAsLargeAsItsValuesNotAsTheFileSays) {
   EXPECT_EQ(buffer_of(**lowered, a).bytes, 80U);
 }
 
+TEST_F(MemoryTest, APlanWithALargeHoleIsMadeAnew) {
+  constexpr std::int64_t kFar = std::int64_t{3} << 20;
+  b.method().arenas[1].bytes = std::uint64_t{1} << 30;
+  const auto x = b.tensor({4}, 0);
+  const auto a = b.tensor({4}, kFar);
+  const auto c = b.tensor({4}, kFar + 16);
+  const auto unused = b.tensor({4}, 2 * kFar);
+  const auto y = b.tensor({4}, 0);
+  b.inputs({x}).outputs({y}).delegate("F", {x, a}).delegate("F", {a, c}).delegate("F", {c, y});
+  TestRun run{b};
+  ASSERT_TRUE(run.loaded().ok()) << run.loaded().error().to_string();
+  const auto& arena = buffer_of(run.schedule(), a);
+  EXPECT_EQ(arena.memory_id, 0U);
+  EXPECT_EQ(arena.bytes, 64U + 16U);
+  EXPECT_EQ(&arena, &buffer_of(run.schedule(), c));
+  EXPECT_EQ(&arena, &buffer_of(run.schedule(), unused));
+  EXPECT_EQ(run.floats({floats({4}, {1, 2, 3, 4})}), (std::vector<float>{4, 5, 6, 7}));
+}
+
+TEST_F(MemoryTest, APlanWithALittleHoleIsKept) {
+  constexpr std::int64_t kNear = std::int64_t{1} << 20;
+  b.method().arenas[1].bytes = std::uint64_t{1} << 30;
+  const auto x = b.tensor({4}, 0);
+  const auto a = b.tensor({4}, kNear);
+  const auto y = b.tensor({4}, 0);
+  b.inputs({x}).outputs({y}).delegate("F", {x, a}).delegate("F", {a, y});
+  const auto lowered = b.lower();
+  ASSERT_TRUE(lowered.ok());
+  EXPECT_EQ((*lowered)->values[static_cast<std::size_t>(a)].place.offset, static_cast<std::uint64_t>(kNear));
+}
+
+TEST_F(MemoryTest, APlanIsKeptWhereTheProgramJumps) {
+  constexpr std::int64_t kFar = std::int64_t{3} << 20;
+  b.method().arenas[1].bytes = std::uint64_t{1} << 30;
+  const auto x = b.tensor({4}, 0);
+  const auto a = b.tensor({4}, kFar);
+  const auto y = b.tensor({4}, 0);
+  const auto done = b.flag(true);
+  b.inputs({x}).outputs({y}).delegate("F", {x, a}).delegate("F", {a, y}).jump_if_false(done, 0);
+  const auto lowered = b.lower();
+  ASSERT_TRUE(lowered.ok());
+  EXPECT_EQ((*lowered)->values[static_cast<std::size_t>(a)].place.offset, static_cast<std::uint64_t>(kFar));
+}
+
+TEST_F(MemoryTest, ArenasOfTheProgramBecomeOneIfThatIsMuchSmaller) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 20;  // floats: 4 MiB
+  b.method().arenas.resize(3);
+  b.method().arenas[1].bytes = b.method().arenas[2].bytes = std::uint64_t{1} << 30;
+  const auto x = b.tensor({kMany}, 0);
+  const auto a = b.tensor({kMany}, 0);
+  const auto c = b.tensor({kMany}, 4 * kMany);
+  const auto d = b.tensor({kMany}, 0, false, ScalarType::Float, 2);
+  const auto y = b.tensor({kMany}, 0);
+  b.inputs({x}).outputs({y}).delegate("F", {x, a}).delegate("F", {a, c}).delegate("F", {c, d}).delegate("F", {d, y});
+  const auto lowered = b.lower();
+  ASSERT_TRUE(lowered.ok()) << lowered.error().to_string();
+  EXPECT_EQ(&buffer_of(**lowered, a), &buffer_of(**lowered, d));
+  EXPECT_EQ(buffer_of(**lowered, a).bytes, static_cast<std::uint64_t>(8 * kMany));
+}
+
 TEST_F(MemoryTest, ValuePlannedBetweenElementsGetsItsOwnPlace) {
   const auto x = b.tensor({4}, 0);
   const auto a = b.tensor({4}, 65);
@@ -111,7 +171,7 @@ TEST_F(MemoryTest, MisalignedConstantIsRead) {
 TEST_F(MemoryTest, ArenaThatDoesNotFitIsNamed) {
   b.method().arenas[1].bytes = std::uint64_t{1} << 62;
   const auto x = b.tensor({4}, 0);
-  const auto a = b.tensor({4}, std::int64_t{1} << 61);
+  const auto a = b.tensor({std::int64_t{1} << 59}, 0);
   const auto y = b.tensor({4}, 128);
   b.inputs({x}).outputs({y}).delegate("F", {x, a}).delegate("F", {a, y});
   TestRun run{b};
