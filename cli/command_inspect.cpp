@@ -4,6 +4,7 @@
 #include "cli/inspect_report.h"
 #include "cli/inspect_text.h"
 #include "cli/json.h"
+#include "cli/picture/arena_svg.h"
 #include "cli/picture/graph_svg.h"
 #include "cli/picture/svg.h"
 #include "cli/schedule_report.h"
@@ -78,6 +79,9 @@ Result<Json> schedule_of(const InspectOptions& options) {
   load.streams = options.streams;
   load.allow_races = true;  // shown here, judged by check
   TANDEM_TRY(const std::shared_ptr<Method> method, Method::load(program, name, load));
+  if (!options.svg.empty()) {
+    TANDEM_CHECK_OK(write_file(options.svg, arena_svg(method->schedule(), picture_title(options.file, name))));
+  }
   const auto described = std::ranges::find(program->file().methods, name, &format::Method::name);
   return schedule_json(method->schedule(), *described);
 }
@@ -102,6 +106,7 @@ constexpr const char* kFooter = R"(Examples:
   tandem inspect model.pte --data weights.ptd --json
   tandem inspect model.pte --svg model.svg
   tandem inspect model.pte --data weights.ptd --schedule --device cuda:0
+  tandem inspect model.pte --data weights.ptd --schedule --svg memory.svg
 
 But for --schedule, nothing is loaded or run; weights are not read. What a program needs that is not here (backends, operators, keys) is
 listed and is no error: the exit code is 0. It is 2 for usage, and for a file that cannot be read or is malformed.)";
@@ -117,7 +122,10 @@ void add_inspect_command(CLI::App& app, Action& action) {
       ->type_name("FILE")
       ->allow_extra_args(false);
   CLI::Option* svg =
-      inspect_app->add_option("--svg", options->svg, "Also draw a method: who hands what to whom")->type_name("FILE");
+      inspect_app
+          ->add_option("--svg", options->svg,
+                       "Also draw a method: who hands what to whom; with --schedule: its memory over time")
+          ->type_name("FILE");
   inspect_app
       ->add_option("--method", options->method, "The method of --svg and --schedule; default: forward, or the only one")
       ->type_name("NAME");
@@ -133,7 +141,6 @@ void add_inspect_command(CLI::App& app, Action& action) {
     if (!options->method.empty() && svg->empty() && schedule->empty()) {
       throw CLI::RequiresError("--method", "--svg or --schedule");
     }
-    if (!svg->empty() && !schedule->empty()) throw CLI::ExcludesError("--svg", "--schedule");
     for (const CLI::Option* option : {device, streams}) {
       if (!option->empty() && schedule->empty()) throw CLI::RequiresError(option->get_name(), "--schedule");
     }

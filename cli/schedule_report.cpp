@@ -1,6 +1,7 @@
 #include "cli/schedule_report.h"
 
 #include "cli/text.h"
+#include "runtime/order/arena_use.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -45,6 +46,29 @@ Json buffers_json(const Schedule& schedule) {
                        {"device", to_string(plan.device)}});
   }
   return buffers;
+}
+
+/// How full the arenas are: their bytes, and the most that are in use at the same time, which no plan can go below.
+Json arenas_json(const Schedule& schedule) {
+  Json arenas = Json::array();
+  for (const runtime::ArenaUse& use : runtime::find_arena_use(schedule)) {
+    Json values = Json::array();
+    for (const runtime::ArenaUse::Value& value : use.values) {
+      values.push_back({{"value", value.value},
+                        {"first_step", value.first == runtime::kNone ? Json{} : Json(value.first)},
+                        {"last_step", value.last == runtime::kNone ? Json{} : Json(value.last)},
+                        {"offset", value.offset},
+                        {"bytes", value.bytes}});
+    }
+    const double peak = static_cast<double>(use.peak_bytes);
+    arenas.push_back({{"buffer", use.buffer},
+                      {"bytes", use.bytes},
+                      {"peak_bytes", use.peak_bytes},
+                      {"peak_step", use.peak_step},
+                      {"ratio", use.peak_bytes == 0 ? Json{} : Json(static_cast<double>(use.bytes) / peak)},
+                      {"values", std::move(values)}});
+  }
+  return arenas;
 }
 
 /// Values that the exporter planned on the host and that live on the method's device.
@@ -157,6 +181,7 @@ Json schedule_json(const Schedule& schedule, const format::Method& method) {
           {"work", work_json(runtime::count_work(schedule))},
           {"promoted", promoted_json(schedule, method)},
           {"buffers", buffers_json(schedule)},
+          {"arenas", arenas_json(schedule)},
           {"steps", steps_json(schedule)}};
 }
 
@@ -172,6 +197,22 @@ std::string schedule_text(const Json& report) {
                  fmt::format("{}", buffer["bytes"].get<std::uint64_t>()), buffer["device"]});
   }
   text += "\n  memory\n" + buffers.to_string(4);
+  Table arenas{{{"buffer", Table::Align::Right},
+                {"values", Table::Align::Right},
+                {"bytes", Table::Align::Right},
+                {"most in use", Table::Align::Right},
+                {"at step", Table::Align::Right},
+                {"ratio", Table::Align::Right}}};
+  for (const Json& arena : report["arenas"]) {
+    const auto step = arena["peak_step"].get<std::size_t>();
+    arenas.add({fmt::format("{}", arena["buffer"].get<std::size_t>()), fmt::format("{}", arena["values"].size()),
+                fmt::format("{}", arena["bytes"].get<std::uint64_t>()),
+                fmt::format("{}", arena["peak_bytes"].get<std::uint64_t>()),
+                step < report["steps"].size() ? fmt::format("{}", step) : "end",
+                arena["ratio"].is_null() ? "" : fmt::format("{:.2f}", arena["ratio"].get<double>())});
+  }
+  if (!arenas.empty())
+    text += "\n  arenas: their bytes, and the most that values in use at the same time need\n" + arenas.to_string(4);
   Table steps{{{"#", Table::Align::Right}, {"step"}, {"arguments"}, {"stream"}, {"graph"}, {"before it"}}};
   for (const Json& step : report["steps"]) {
     std::vector<std::string> arguments;

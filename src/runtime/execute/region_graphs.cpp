@@ -92,7 +92,8 @@ std::vector<const std::byte*> RegionGraphs::scratch() const {
 RegionGraphs::Entry& RegionGraphs::find(Entries& entries) {
   ++uses_;
   if (entries.last == nullptr || entries.last->key != key_) {
-    const auto found = std::ranges::find(entries.all, key_, [](const auto& entry) { return entry->key; });
+    const auto key_of = [](const auto& entry) -> const auto& { return entry->key; };
+    const auto found = std::ranges::find(entries.all, key_, key_of);
     if (found != entries.all.end()) {
       entries.last = found->get();
     } else {

@@ -27,10 +27,17 @@ bool SlotChoice::begin_run(std::vector<TrialRun>& trials) {
     strange_ = std::exchange(saw_new_key_, false) && !is_familiar_ ? strange_ + 1 : 0;
     if (strange_ <= max_graphs_) return false;
     mode_ = Mode::Slots;
+    strange_ = 0;
     familiar_ = 0;
     runs_ = 0;
     if (policy_ == GraphPolicy::Auto) trial_ = std::make_shared<Trial>(false);
   } else {
+    // Sizes that never come back have no graph there either.
+    strange_ = std::exchange(saw_new_key_, false) ? strange_ + 1 : 0;
+    if (strange_ > max_graphs_) {
+      mode_ = Mode::Never;
+      return are_used_ = false;
+    }
     familiar_ = is_familiar_ ? familiar_ + 1 : 0;
     if (familiar_ == familiar_wanted_) {
       mode_ = Mode::InPlace;

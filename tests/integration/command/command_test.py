@@ -265,6 +265,18 @@ class InspectTest(CommandTest):
         self.assertIn({"dtype": "float32", "shape": [12, 6], "dim_order": [0, 1]},
                       [n["layout"] for n in report["named_data"]])
 
+    def test_schedule_tells_how_full_the_arenas_are(self):
+        done = tandem("inspect", *program("split25"), "--schedule")
+        self.assert_good(done)
+        self.assertRegex(done.stdout, r"buffer +values +bytes +most in use +at step +ratio\n +\d+ +24 +32768 +32768 +1 +1.00\n")
+        report = self.json_of(tandem("inspect", *program("split25"), "--schedule", "--json"))
+        (arena,) = report["arenas"]
+        self.assertEqual(report["buffers"][arena["buffer"]]["kind"], "arena")
+        self.assertEqual((arena["bytes"], arena["peak_bytes"], arena["peak_step"], arena["ratio"]), (32768, 32768, 1, 1.0))
+        self.assertEqual(arena["values"][0], {"value": 7, "first_step": 0, "last_step": 1, "offset": 0, "bytes": 16384})
+        done = tandem("inspect", *program("mlp"), "--schedule")
+        self.assertNotIn("arenas", done.stdout, "it has none")
+
 
 class InspectPictureTest(CommandTest):
     def test_every_fixture_has_a_picture_with_every_step(self):
@@ -301,6 +313,27 @@ class InspectPictureTest(CommandTest):
         self.assertEqual(steps, [0, 1, 2])
         self.assertIn("NobodysBackends", text)
 
+    def test_memory_over_time(self):
+        for folder in FOLDERS:
+            report = self.json_of(tandem("inspect", folder / "program.pte", "--json"))
+            for method in report["methods"]:
+                with self.subTest(folder.name, method=method["name"]):
+                    svg = self.folder / "x.svg"
+                    done = tandem("inspect", *program(folder.name), "--schedule", "--method", method["name"], "--svg", svg, "--json")
+                    arenas = self.json_of(done)["arenas"]
+                    root = xml.etree.ElementTree.parse(svg).getroot()
+                    drawn = sorted(int(e.get("data-value")) for e in root.iter() if e.get("data-value"))
+                    shown = [v for a in arenas for v in a["values"] if v["first_step"] is not None and v["bytes"] > 0]
+                    self.assertEqual(drawn, sorted(v["value"] for v in shown))
+                    self.assertTrue(root.findtext("{http://www.w3.org/2000/svg}desc").startswith("Where values lie"))
+                    for arena in arenas:
+                        self.assertIn(f"{arena['bytes']} byte", " ".join(root.itertext()))
+
+    def test_the_memory_picture_of_the_docs(self):
+        svg = self.folder / "x.svg"
+        self.assert_good(tandem("inspect", *program("portable"), "--schedule", "--svg", svg))
+        self.assertEqual(svg.read_text(), (DOCS / "memory.svg").read_text())
+
     def test_errors(self):
         path = FIXTURES / "multi" / "program.pte"
         svg = self.folder / "x.svg"
@@ -308,6 +341,7 @@ class InspectPictureTest(CommandTest):
         self.assert_error(tandem("inspect", path, "--method", "fly", "--svg", svg), "MethodNotFound", "fly", "decode")
         self.assert_error(tandem("inspect", *program("mlp"), "--svg", self.folder / "no" / "x.svg"), "NotFound", "x.svg")
         self.assert_error(tandem("inspect", *program("mlp"), "--svg", self.folder), "AccessFailed", self.folder)
+        self.assert_error(tandem("inspect", *program("mlp"), "--schedule", "--svg", self.folder), "AccessFailed", self.folder)
         self.assert_error(tandem("inspect", FIXTURES / "mlp" / "aoti_cpu_blob.ptd", "--svg", svg), "--svg goes with")
         self.assertFalse(svg.exists())
 
