@@ -2,6 +2,7 @@
 
 #include "device/graph.h"
 #include "device/stream.h"
+#include "device/timer.h"
 
 #include <tandem/device.h>
 #include <tandem/result.h>
@@ -68,6 +69,10 @@ class Device {
   /// Starts a graph. Errors: NotSupported, the device has none; OutOfMemory.
   [[nodiscard]] virtual Result<std::unique_ptr<GraphBuilder>> make_graph() {
     return Error{ErrorCode::NotSupported, "the device has no graphs"}.with_device(to_string(id()));
+  }
+  /// Errors: NotSupported, the device tells no times; OutOfMemory.
+  [[nodiscard]] virtual Result<std::unique_ptr<Timer>> make_timer() {
+    return Error{ErrorCode::NotSupported, "the device tells no times"}.with_device(to_string(id()));
   }
   /// `body()` with the device current for the calling thread, where there is such a thing: what the body calls need not
   /// switch to it and back each time.

@@ -6,6 +6,7 @@
 #include <tandem/stream_ref.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -57,6 +58,9 @@ class SimulatedGpu final : public device::Device {
     failing_graphs_ = making;
     failing_launches_ = launching;
   }
+  /// What its timers tell. Without it there are none.
+  void tell_times(std::function<std::chrono::nanoseconds()> time) { time_ = std::move(time); }
+  [[nodiscard]] Result<std::unique_ptr<device::Timer>> make_timer() override;
   /// Graphs lack the edge `which` of those that are asked for from now on.
   void lose_edge(int which) { lost_edges_ = which; }
 
@@ -81,6 +85,7 @@ class SimulatedGpu final : public device::Device {
   std::map<const std::byte*, device::Buffer> blocks_{};
   std::map<std::thread::id, std::unique_ptr<device::Stream>> of_threads_{};
   Counts counts_{};
+  std::function<std::chrono::nanoseconds()> time_{};
   int lost_edges_ = -1;
   int failing_graphs_ = 0;
   int failing_launches_ = 0;

@@ -87,6 +87,10 @@ struct CudaApi {
   static bool is_legacy(Stream stream) noexcept { return stream == nullptr || stream == cudaStreamLegacy; }
 
   static Code event_create(Event* event) noexcept { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); }
+  static Code timed_event_create(Event* event) noexcept { return cudaEventCreateWithFlags(event, cudaEventDefault); }
+  static Code event_elapsed(float* milliseconds, Event start, Event stop) noexcept {
+    return cudaEventElapsedTime(milliseconds, start, stop);
+  }
   static Code event_destroy(Event event) noexcept { return cudaEventDestroy(event); }
   static Code event_record(Event event, Stream stream) noexcept { return cudaEventRecord(event, stream); }
   static Code event_query(Event event) noexcept { return cudaEventQuery(event); }
@@ -130,6 +134,6 @@ struct CudaApi {
 };
 
 static_assert(gpu::GpuApi<CudaApi> && gpu::HasStreamIds<CudaApi> && gpu::HasStreamOwner<CudaApi> &&
-              gpu::HasGraphs<CudaApi>);
+              gpu::HasGraphs<CudaApi> && gpu::HasTimedEvents<CudaApi>);
 
 }  // namespace tandem::device::cuda

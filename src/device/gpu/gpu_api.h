@@ -112,4 +112,12 @@ concept HasGraphs = requires {
   requires Answers<decltype(Api::graph_exec_destroy), typename Api::Code, typename Api::GraphExec>;
 };
 
+/// Capability: events that remember when they were passed. kNotReady: they were not. Without it nobody tells the
+/// device's time.
+template <class Api>
+concept HasTimedEvents = requires {
+  requires Answers<decltype(Api::timed_event_create), typename Api::Code, typename Api::Event*>;
+  requires Answers<decltype(Api::event_elapsed), typename Api::Code, float*, typename Api::Event, typename Api::Event>;
+};
+
 }  // namespace tandem::device::gpu

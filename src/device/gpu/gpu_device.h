@@ -3,6 +3,7 @@
 #include "device/device.h"
 #include "device/gpu/gpu_graph.h"
 #include "device/gpu/gpu_stream.h"
+#include "device/gpu/gpu_timer.h"
 
 #include <algorithm>
 #include <atomic>
@@ -52,6 +53,13 @@ class GpuDevice final : public Device {
       return GpuGraphBuilder<Api>::create(context_, staging_);
     } else {
       return Device::make_graph();
+    }
+  }
+  [[nodiscard]] Result<std::unique_ptr<Timer>> make_timer() override {
+    if constexpr (HasTimedEvents<Api>) {
+      return GpuTimer<Api>::create(context_);
+    } else {
+      return Device::make_timer();
     }
   }
   /// A stream of the caller's, a green context's too. The per-thread handle means the calling thread's.

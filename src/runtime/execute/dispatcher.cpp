@@ -353,13 +353,14 @@ void Dispatcher::leave(Lane& lane, const device::Stream& stream) noexcept {
 }
 
 Status Dispatcher::execute(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options) {
-  TANDEM_TRY(const Started run, start(inputs, outputs, options));
-  return finish(run, on_host() || has_host_outputs_);
+  const bool is_awaited = on_host() || has_host_outputs_;
+  TANDEM_TRY(const Started run, start(inputs, outputs, options, is_awaited));
+  return finish(run, is_awaited);
 }
 
 Status Dispatcher::execute_to_end(std::span<const Value> inputs, std::span<Value> outputs,
                                   const ExecuteOptions& options) {
-  TANDEM_TRY(const Started run, start(inputs, outputs, options));
+  TANDEM_TRY(const Started run, start(inputs, outputs, options, true));
   return finish(run, true);
 }
 
@@ -375,7 +376,7 @@ void Dispatcher::report(std::span<const TrialRun> trials, Trial::Span span, Cloc
 }
 
 Result<Dispatcher::Started> Dispatcher::start(std::span<const Value> inputs, std::span<Value> outputs,
-                                              const ExecuteOptions& options) {
+                                              const ExecuteOptions& options, bool is_awaited) {
   device::Stream& stream = choose_stream(options);
   TANDEM_TRY(const bool captures, check(inputs, options, stream));
   if (captures) {
@@ -388,7 +389,7 @@ Result<Dispatcher::Started> Dispatcher::start(std::span<const Value> inputs, std
   Started run;
   if (!on_host()) {
     run.begin = Clock::now();
-    TANDEM_TRY(run.done, enqueue_steps(turn, inputs, outputs, options));
+    TANDEM_TRY(run.done, enqueue_steps(turn, inputs, outputs, options, is_awaited));
     run.trials = std::move(turn.lane().trials());
   } else if (is_fully_async() && !is_inline) {
     TANDEM_TRY(run.done, enqueue(turn, inputs, outputs, nullptr, options));
@@ -427,12 +428,12 @@ Status Dispatcher::run_with_host(const Turn& turn, std::span<const Value> inputs
 }
 
 Result<Event> Dispatcher::enqueue_steps(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
-                                        const ExecuteOptions& options) {
-  return device_.with_current([&] { return enqueue_steps_here(turn, inputs, outputs, options); });
+                                        const ExecuteOptions& options, bool is_awaited) {
+  return device_.with_current([&] { return enqueue_steps_here(turn, inputs, outputs, options, is_awaited); });
 }
 
 Result<Event> Dispatcher::enqueue_steps_here(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
-                                             const ExecuteOptions& options) {
+                                             const ExecuteOptions& options, bool is_awaited) {
   device::Stream& stream = turn.stream();
   Lane& lane = turn.lane();
   TANDEM_TRY(EnqueuedRun* const slot, lane.take_run(options.wait_if_busy));
@@ -449,10 +450,14 @@ Result<Event> Dispatcher::enqueue_steps_here(const Turn& turn, std::span<const V
   const bool host_writes = has_host_steps_ || run.copies_inputs_on_host();
   bool changed_state = false;
   Status ran = host_writes ? turn.wait_for_conflicts(run, options.inputs_ready) : turn.order(run, options.inputs_ready);
+  const bool is_timed =
+      !is_awaited && lane.graphs() != nullptr && lane.graphs()->are_on_trial() && lane.trial_timer().is_there();
+  if (is_timed) lane.trial_timer().begin(stream);
   if (ran.ok()) ran = run.begin(&stream);
   if (ran.ok()) ran = walk_streams(lane, stream, changed_state);
   if (ran.ok() && run.copies_outputs_on_host()) ran = stream.synchronize();
   ran = run.finish(std::move(ran), changed_state, outputs, &stream);
+  if (is_timed && ran.ok()) lane.trial_timer().end(stream, std::exchange(lane.trials(), {}));
   // A run that failed half-way has left work on the stream all the same.
   if (Status recorded = stream.record(*done.impl()); !recorded.ok()) {
     ignore(stream.synchronize(), "nothing can be ordered after this run, so it has to be over");
@@ -535,7 +540,7 @@ Result<Execution> Dispatcher::execute_async(std::span<const Value> inputs, const
   TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
   if (!on_host()) {
     const Clock::time_point begin = Clock::now();
-    TANDEM_TRY(shared->done, enqueue_steps(turn, inputs, shared->values, options));
+    TANDEM_TRY(shared->done, enqueue_steps(turn, inputs, shared->values, options, false));
     report(turn.lane().trials(), Trial::Span::Enqueueing, begin);
     shared->early = shared->values;
     return Execution{std::move(shared)};

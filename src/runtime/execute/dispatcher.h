@@ -74,7 +74,8 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
     Clock::time_point begin{};       ///< Once it had its turn.
   };
   /// Runs it, or enqueues it.
-  Result<Started> start(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options);
+  Result<Started> start(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options,
+                        bool is_awaited);
   /// Waits for it, if it `is_awaited`.
   static Status finish(const Started& run, bool is_awaited);
   static Status prepare_graphs(Lane& lane, State* state, std::span<const Value> inputs, device::Stream& stream,
@@ -87,11 +88,12 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   Status run_with_host(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
                        const ExecuteOptions& options);
   /// On a device: the calling thread walks the steps and enqueues each. Returns the event at the run's end.
+  /// `is_awaited`: whoever called it times the run.
   Result<Event> enqueue_steps(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
-                              const ExecuteOptions& options);
+                              const ExecuteOptions& options, bool is_awaited);
   /// With the device current.
   Result<Event> enqueue_steps_here(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,
-                                   const ExecuteOptions& options);
+                                   const ExecuteOptions& options, bool is_awaited);
   /// On a queued stream of the host. `shared` is null if the caller waits, so that its spans stay valid. Returns the
   /// event at the run's end.
   Result<Event> enqueue(const Turn& turn, std::span<const Value> inputs, std::span<Value> outputs,

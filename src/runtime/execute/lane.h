@@ -7,6 +7,7 @@
 #include "runtime/execute/region_graphs.h"
 #include "runtime/execute/run.h"
 #include "runtime/execute/trial.h"
+#include "runtime/execute/trial_timer.h"
 
 #include <tandem/event.h>
 #include <tandem/method.h>
@@ -98,6 +99,7 @@ class Lane {
   [[nodiscard]] RegionGraphs* graphs() noexcept { return graphs_.get(); }
   /// The run at hand's parts in trials of graphs.
   [[nodiscard]] std::vector<TrialRun>& trials() noexcept { return trials_; }
+  [[nodiscard]] TrialTimer& trial_timer() noexcept { return trial_timer_; }
   /// Streams of the schedule beside the execution's own, by number - 1, and its events.
   [[nodiscard]] const std::vector<std::unique_ptr<device::Stream>>& side_streams() const noexcept { return streams_; }
   [[nodiscard]] const std::vector<Event>& schedule_events() const noexcept { return schedule_events_; }
@@ -115,11 +117,12 @@ class Lane {
 
  private:
   Lane(const Schedule& schedule, device::Device& device, std::unique_ptr<Instance> instance)
-      : instance_{std::move(instance)}, outputs_{schedule, device}, inline_run_{*instance_} {}
+      : instance_{std::move(instance)}, trial_timer_{device}, outputs_{schedule, device}, inline_run_{*instance_} {}
 
   std::unique_ptr<Instance> instance_;
   std::unique_ptr<RegionGraphs> graphs_{};
   std::vector<TrialRun> trials_{};
+  TrialTimer trial_timer_;
   OutputPool outputs_;
   device::Uses uses_{};
   Run inline_run_;

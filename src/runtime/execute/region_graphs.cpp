@@ -287,6 +287,14 @@ void RegionGraphs::apply_outcomes(const Entry& entry) {
   }
 }
 
+bool RegionGraphs::are_on_trial() const noexcept {
+  const auto is_open = [](const Entries& entries) {
+    return entries.last != nullptr && entries.last->trial != nullptr &&
+           entries.last->trial->verdict() == Trial::Verdict::Open;
+  };
+  return slots_.are_on_trial() || std::ranges::any_of(regions_, is_open);
+}
+
 std::vector<GraphInfo> RegionGraphs::describe() const {
   const Schedule& schedule = instance_.schedule();
   std::vector<GraphInfo> infos;

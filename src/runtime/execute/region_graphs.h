@@ -42,6 +42,8 @@ class RegionGraphs {
   /// All regions of such a run, in their order, recorded but not made ready to run; steps between them only move
   /// handles. Errors: as prepare().
   [[nodiscard]] Result<std::vector<std::unique_ptr<device::GraphBuilder>>> record_all(device::Stream& stream);
+  /// Whether the next run is likely to be a part of a trial.
+  [[nodiscard]] bool are_on_trial() const noexcept;
   /// By region: what became of its last run.
   [[nodiscard]] std::vector<GraphInfo> describe() const;
 

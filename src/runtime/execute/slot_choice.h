@@ -29,6 +29,9 @@ class SlotChoice {
   void note_memory(std::span<const Value> inputs, std::span<const Tensor> outputs) noexcept;
   /// And: some stretch has never seen its addresses and sizes.
   void note_new_key() noexcept { saw_new_key_ = true; }
+  [[nodiscard]] bool are_on_trial() const noexcept {
+    return mode_ == Mode::Slots && trial_ != nullptr && trial_->verdict() == Trial::Verdict::Open;
+  }
   /// Of the run at hand.
   [[nodiscard]] bool are_used() const noexcept { return are_used_; }
   /// Slots are on trial, and this run goes step by step in place.

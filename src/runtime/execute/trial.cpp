@@ -18,7 +18,7 @@ void Trial::add(Way way, Span span, std::chrono::nanoseconds time) {
   for (Times& one : tried) std::ranges::sort(one.all);
   const auto at_half = [this](Way which) { return times_[static_cast<std::size_t>(which)].all[kSamples / 2]; };
   Way best = at_half(Way::Graph) <= at_half(Way::Steps) ? Way::Graph : Way::Steps;
-  if (ways_ == 3 && span_ == Span::WholeRun && at_half(Way::Branches) < at_half(best) * (1 - kMargin))
+  if (ways_ == 3 && span_ != Span::Enqueueing && at_half(Way::Branches) < at_half(best) * (1 - kMargin))
     best = Way::Branches;
   verdict_.store(static_cast<Verdict>(best), std::memory_order_release);
 }

@@ -17,8 +17,12 @@ class Trial {
  public:
   enum class Way : std::uint8_t { Steps, Graph, Branches };
   enum class Verdict : std::uint8_t { Steps, Graph, Branches, Open };  ///< A Way, or none yet.
-  /// What a run's time is: from its start to its end, or until it is enqueued. They do not compare.
-  enum class Span : std::uint8_t { WholeRun, Enqueueing };
+  /// What a run's time is. They do not compare.
+  enum class Span : std::uint8_t {
+    WholeRun,
+    Asynchronous,  ///< The longer of the call and what the device does.
+    Enqueueing,    ///< The call, where the device tells no times.
+  };
   static constexpr std::size_t kSamples = 9;  ///< Of each way.
   static constexpr double kMargin = 0.03;
 

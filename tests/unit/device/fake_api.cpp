@@ -280,6 +280,14 @@ FakeCode FakeApi::graph_node_count(Graph graph, std::size_t* count) noexcept {
   *count = fake().nodes[graph];
   return FakeCode::Ok;
 }
+FakeCode FakeApi::timed_event_create(Event* event) noexcept { return event_create(event); }
+FakeCode FakeApi::event_elapsed(float* milliseconds, Event start, Event stop) noexcept {
+  const FakeCode code = note_relaxed("event_elapsed");
+  if (code != FakeCode::Ok) return code;
+  if (!fake().has_passed(fake().events[start]) || !fake().has_passed(fake().events[stop])) return FakeCode::NotReady;
+  *milliseconds = static_cast<float>(fake().events[stop].point - fake().events[start].point);
+  return FakeCode::Ok;
+}
 FakeCode FakeApi::capture_add_child(Stream stream, Graph child) noexcept {
   const FakeCode code = note("capture_add_child");
   if (code != FakeCode::Ok) return code;

@@ -148,6 +148,8 @@ struct FakeApi : PlainFakeApi {
   static Code graph_add_child(GraphNode* node, Graph graph, std::span<const GraphNode> after, Graph child) noexcept;
   static Code graph_edges(Graph graph, GraphNode* from, GraphNode* to, std::size_t* count) noexcept;
   static Code graph_node_count(Graph graph, std::size_t* count) noexcept;
+  static Code timed_event_create(Event* event) noexcept;
+  static Code event_elapsed(float* milliseconds, Event start, Event stop) noexcept;
   static Code capture_add_child(Stream stream, Graph child) noexcept;
   static Code capture_keep(Stream stream, void* data, void (*release)(void*)) noexcept;
   static Code graph_instantiate(GraphExec* exec, Graph graph) noexcept;
@@ -158,6 +160,7 @@ struct FakeApi : PlainFakeApi {
 
 static_assert(GpuApi<PlainFakeApi> && !HasStreamIds<PlainFakeApi> && !HasStreamOwner<PlainFakeApi> &&
               !HasGraphs<PlainFakeApi>);
-static_assert(GpuApi<FakeApi> && HasStreamIds<FakeApi> && HasStreamOwner<FakeApi> && HasGraphs<FakeApi>);
+static_assert(GpuApi<FakeApi> && HasStreamIds<FakeApi> && HasStreamOwner<FakeApi> && HasGraphs<FakeApi> &&
+              HasTimedEvents<FakeApi>);
 
 }  // namespace tandem::device::gpu

@@ -106,5 +106,26 @@ TEST_F(GpuDeviceTest, ABorrowedStreamIsLeftAlone) {
   EXPECT_THAT(calls(), ElementsAre("stream_owner@1"));
 }
 
+TEST_F(GpuDeviceTest, ATimerKnowsWhenTheStreamHasPassed) {
+  const auto stream = make_stream();
+  auto made = device().make_timer();
+  ASSERT_TRUE(made.ok());
+  const std::unique_ptr<Timer> timer = *std::move(made);
+  std::byte byte{};
+  ASSERT_TRUE(timer->start(*stream).ok());
+  ASSERT_TRUE(stream->fill(&byte, {}, 1).ok());
+  ASSERT_TRUE(timer->stop(*stream).ok());
+  EXPECT_FALSE(timer->elapsed()->has_value());
+  fake().run(stream->handle());
+  ASSERT_TRUE(timer->elapsed()->has_value());
+  EXPECT_EQ(**timer->elapsed(), std::chrono::milliseconds{2}) << "the piece of work and the second event";
+  fake().fail("event_elapsed", FakeCode::BadHandle);
+  EXPECT_EQ(timer->elapsed().error().message(), "a timed event failed");
+  fake().fail("event_create", FakeCode::OutOfMemory);
+  EXPECT_EQ(device().make_timer().error().code(), ErrorCode::OutOfMemory);
+  GpuDevice<PlainFakeApi> plain{0};
+  EXPECT_EQ(plain.make_timer().error().code(), ErrorCode::NotSupported);
+}
+
 }  // namespace
 }  // namespace tandem::device::gpu
