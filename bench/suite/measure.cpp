@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <random>
 #include <utility>
 
 namespace tandem::suite {
@@ -42,9 +44,13 @@ class Measuring {
     for (std::size_t w = 0; w < tracks_.size(); ++w) warm_up(w);
     check_results("before the first round");
     const std::size_t blocks = std::min(kBlocks, work_.rounds);
+    std::vector<std::size_t> order(tracks_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::minstd_rand random;  // the same every time
     for (std::size_t b = 0; b < blocks; ++b) {
       for (std::size_t round = b * work_.rounds / blocks; round < (b + 1) * work_.rounds / blocks; ++round) {
-        for (std::size_t i = 0; i < tracks_.size(); ++i) sample((round + i) % tracks_.size());
+        std::ranges::shuffle(order, random);  // a way's time depends on whose turn was before
+        for (const std::size_t way : order) sample(way);
       }
       check_results("in a later round");
     }

@@ -69,7 +69,7 @@ struct Measurement {
 
 using Clock = std::chrono::steady_clock;
 
-/// Measures the ways of a case: each once in every round, in an order that rotates; results are compared before the
+/// Measures the ways of a case: each once in every round, in another order each time; results are compared before the
 /// first round and after every block of rounds. A way that fails or whose result is wrong is measured no further.
 /// `now` is the clock.
 [[nodiscard]] Measurement measure(const Case& work, const std::function<Clock::time_point()>& now = &Clock::now);

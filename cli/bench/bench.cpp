@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <span>
 #include <utility>
 
@@ -123,8 +124,10 @@ class Session {
     const std::span others{singles_end, order.end()};
     std::vector<std::size_t> begins;
     for (const Entry* entry : singles) begins.push_back(entry->runner->samples().results.size());
+    std::vector<Entry*> turns{singles.begin(), singles.end()};
     for (std::uint64_t i = 0; i < runs && goes_on(); ++i) {
-      for (Entry* entry : singles) {
+      std::ranges::shuffle(turns, random_);  // a run's time depends on whose was the one before
+      for (Entry* entry : turns) {
         if (!goes_on()) break;
         TANDEM_TRY(const Pass pass, entry->runner->run(1, Purpose::Measure));
         note_runs(pass.runs);
@@ -216,6 +219,7 @@ class Session {
   Workload workload_;
   MethodFacts facts_{};
   std::optional<ResultCheck> check_{};
+  std::minstd_rand random_{};  ///< The same turns every time.
   std::vector<Entry> entries_{};
   std::optional<Progress> progress_{};
   std::uint64_t done_ = 0;
