@@ -25,7 +25,7 @@ recorded() {
     few=$runs
     [[ $name != heavy ]] || few=$(((runs + 9) / 10))  # 10 ms a run
     note "$name"
-    "$tandem" bench --case "$folder" --device "$device" --runs "$few" --json >"$out/$name.json" ||
+    "$tandem" bench --case "$folder" --device "$device" --runs "$few" --svg "$out/$name.svg" --json >"$out/$name.json" ||
       { failures=$((failures + 1)); note "FAILED: $name"; }
     results+=("$out/$name.json")
   done
