@@ -334,15 +334,18 @@ Result<Lane*> Dispatcher::enter(const device::Stream& stream, const ExecuteOptio
 /// Of the lanes that nobody enqueues on: one that this stream used last, for then there is nothing to wait for; else
 /// one whose work is over; else the one that was used longest ago.
 Lane* Dispatcher::choose_lane(const device::Stream& stream) const {
+  const std::uint64_t mine = stream.id().number;
+  for (const auto& lane : lanes_) {
+    if (!lane->is_taken() && (lanes_.size() == 1 || lane->last_stream() == mine)) return lane.get();
+  }
+  // Only now, because it may ask the driver, which all threads share.
   Lane* oldest = nullptr;
-  Lane* idle = nullptr;
   for (const auto& lane : lanes_) {
     if (lane->is_taken()) continue;
-    if (lanes_.size() == 1 || lane->last_stream() == stream.id().number) return lane.get();
-    if (idle == nullptr && lane->uses().are_over()) idle = lane.get();
+    if (lane->uses().are_over()) return lane.get();
     if (oldest == nullptr || lane->last_turn() < oldest->last_turn()) oldest = lane.get();
   }
-  return idle != nullptr ? idle : oldest;
+  return oldest;
 }
 
 void Dispatcher::leave(Lane& lane, const device::Stream& stream) noexcept {
