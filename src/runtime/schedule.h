@@ -41,7 +41,7 @@ struct BufferPlan {
   std::uint32_t value = kNone;  ///< The one value of a State, Input, Output or Constant.
 };
 
-/// Where a value's bytes are. `buffer` is kNone for numbers and for views, whose place a step decides.
+/// Where a value's bytes are. `buffer` is kNone for numbers and for views, whose place a step or their source decides.
 struct Location {
   std::uint32_t buffer = kNone;
   std::uint64_t offset = 0;
@@ -59,13 +59,14 @@ struct ValuePlan {
   const std::byte* constant = nullptr;   ///< Constant: its bytes in the file, or an aligned copy of them.
   std::span<const std::byte> initial{};  ///< First bytes of mutable memory; empty: zeros.
   std::string_view name{};               ///< Fully qualified name, if the file has one.
+  std::uint32_t view_of = kNone;         ///< Value whose bytes it has from the start, without a step that says so.
   bool reset = false;                    ///< Steps move or compute it: every run starts from the stored value.
   std::vector<std::uint32_t> roots{};    ///< Values whose bytes it may refer to: itself, or for views their sources.
 };
 
 /// One access of a step. On the host device `buffer` is host memory.
 struct Access {
-  std::uint32_t value = kNone;  ///< The value that the step names.
+  std::uint32_t value = kNone;  ///< The value that the step names, or its source (Schedule::source_of).
   std::uint32_t buffer = kNone;
   std::uint64_t begin = 0;  ///< Bytes [begin, end) of the buffer.
   std::uint64_t end = 0;
@@ -202,6 +203,10 @@ struct Schedule {
   Schedule(const Schedule&) = delete;  // lists point into the object
   Schedule& operator=(const Schedule&) = delete;
 
+  /// The value itself, or the one whose bytes it has from the start.
+  [[nodiscard]] std::uint32_t source_of(std::uint32_t value) const noexcept {
+    return values[value].view_of == kNone ? value : values[value].view_of;
+  }
   /// Which scratch a step uses: steps of one slot are ordered. kNone: the host's.
   [[nodiscard]] std::uint32_t scratch_slot(std::uint32_t step) const noexcept {
     const std::uint32_t stream = streams.stream_of[step];
@@ -236,7 +241,8 @@ struct Schedule {
 [[nodiscard]] ErrorSite site_of(const Schedule& schedule, const Step& step);
 
 /// Calls `fn(value, mode)` for every tensor that `step` touches, list items one by one.
-/// A Move reads its source and makes its target an alias; a jump reads a tensor condition.
+/// A Move reads its source and makes its target an alias; a jump reads a tensor condition. Views that no step makes
+/// stand for their sources (Schedule::source_of).
 template <class Fn>
 void for_each_tensor(const Schedule& schedule, const Step& step, Fn&& fn) {
   const auto args = schedule.args_of(step);
@@ -248,11 +254,11 @@ void for_each_tensor(const Schedule& schedule, const Step& step, Fn&& fn) {
     if (modes[i] == OpAccess::None || modes[i] == OpAccess::Result || modes[i] == OpAccess::Return) continue;
     const Argument& stored = schedule.stored[args[i]];
     if (stored.is_tensor()) {
-      fn(args[i], modes[i]);
+      fn(schedule.source_of(args[i]), modes[i]);
       continue;
     }
     for (const Argument* item : stored.items) {
-      if (item != nullptr && item->is_tensor()) fn(value_of(item), modes[i]);
+      if (item != nullptr && item->is_tensor()) fn(schedule.source_of(value_of(item)), modes[i]);
     }
   }
 }

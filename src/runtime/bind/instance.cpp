@@ -13,6 +13,7 @@ Result<std::unique_ptr<Instance>> Instance::create(const Schedule& schedule, dev
   TANDEM_TRY(instance->calls_, DelegateCalls::create(schedule, false));
   for (std::size_t i = 0; i < schedule.steps.size(); ++i) instance->call_of_step_.push_back(instance->calls_.find(i));
   for (std::uint32_t v = 0; v < schedule.values.size(); ++v) {
+    if (schedule.source_of(v) != v) instance->views_.push_back(v);
     if (schedule.values[v].reset) {
       instance->reset_.push_back(v);
       instance->initial_.push_back(instance->values_[v]);

@@ -31,6 +31,11 @@ class Instance {
   /// `state`, which is null if the method has none.
   void begin(State* state) noexcept;
 
+  /// When states, inputs and outputs of the run have their addresses: gives them to the views that no step makes.
+  void place_views() noexcept {
+    for (const std::uint32_t view : views_) values_[view].tensor.data = values_[schedule_.source_of(view)].tensor.data;
+  }
+
   [[nodiscard]] const Schedule& schedule() const noexcept { return schedule_; }
   [[nodiscard]] Argument& value(std::uint32_t index) noexcept { return values_[index]; }
   [[nodiscard]] std::span<Argument* const> args_of(const Step& step) const noexcept {
@@ -76,7 +81,8 @@ class Instance {
   std::vector<Argument> values_{};
   std::vector<Argument> initial_{};  ///< Of the values to reset.
   std::vector<std::uint32_t> reset_{};
-  std::vector<std::int64_t> dims_{};  ///< Sizes and strides of all tensors.
+  std::vector<std::uint32_t> views_{};  ///< That no step makes.
+  std::vector<std::int64_t> dims_{};    ///< Sizes and strides of all tensors.
   std::vector<std::int64_t> initial_dims_{};
   std::vector<Argument*> list_items_{};
   std::vector<Argument*> args_{};  ///< Schedule::args as addresses.

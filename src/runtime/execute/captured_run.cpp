@@ -86,6 +86,7 @@ class Capturer {
       input.data = zero.data();
       zeros.push_back(std::move(zero));
     }
+    instance_.place_views();
     bool changed_state = false;
     Status ran = walk_streams(*captured_->lane, *own_stream_, changed_state);
     Status over = own_stream_->synchronize();

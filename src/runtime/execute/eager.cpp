@@ -130,8 +130,11 @@ Status copy(Instance& instance, const Step& step, device::Stream& stream) {
   TensorArg& to = instance.args_of(step)[1]->tensor;
   TANDEM_CHECK_OK(prepare_copy(from, to));
   const std::size_t bytes = from.nbytes();
-  const std::uint32_t input = host_input_of(instance.schedule(), instance.schedule().args_of(step)[0]);
+  const std::uint32_t value = instance.schedule().args_of(step)[0];
+  const std::uint32_t source = instance.schedule().source_of(value);
+  const std::uint32_t input = host_input_of(instance.schedule(), source);
   if (input == kNone) return stream.copy(to.data, from.data, bytes);
+  if (source != value) return stream.upload(to.data, from.data, bytes);  // the staging is for the input itself
   TANDEM_TRY(std::byte* const staging, instance.input_staging(input, bytes));
   if (staging == nullptr) return stream.upload(to.data, from.data, bytes);
   if (bytes != 0) std::memcpy(staging, from.data, bytes);

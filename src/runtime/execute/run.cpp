@@ -42,7 +42,9 @@ Status Run::begin(device::Stream* stream) {
     if (at_slots_ && tensor.device() != DeviceId{}) return true;
     return outputs_.writes_to(tensor.data(), tensor.impl()->capacity_bytes);
   };
-  return set_inputs(instance_, inputs_, must_copy, stream);
+  TANDEM_CHECK_OK(set_inputs(instance_, inputs_, must_copy, stream));
+  instance_.place_views();
+  return {};
 }
 
 Status Run::walk(StreamRef stream, std::uint64_t limit) {

@@ -29,6 +29,7 @@ class DeviceAssigner {
   Status run() {
     for (Step& step : schedule_.steps) find_copy(step);
     for (const Step& step : schedule_.steps) join_views(step);
+    for (std::uint32_t v = 0; v < group_.size(); ++v) group_[group_of(v)] = group_of(schedule_.source_of(v));
     for (const Step& step : schedule_.steps) note_sides(step);
     note_interface();
     for (std::uint32_t v = 0; v < group_.size(); ++v) {

@@ -38,6 +38,11 @@ void find_roots(Schedule& schedule) {
     });
   }
   for (std::uint32_t i = 0; i < schedule.values.size(); ++i) {
+    if (schedule.source_of(i) == i) continue;
+    edges.push_back({schedule.source_of(i), i});
+    is_view[i] = true;
+  }
+  for (std::uint32_t i = 0; i < schedule.values.size(); ++i) {
     if (!schedule.stored[i].is_tensor()) continue;
     // A view that steps also write may do so before it becomes one: then its own memory counts.
     const ValuePlan& plan = schedule.values[i];

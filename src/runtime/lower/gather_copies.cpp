@@ -25,7 +25,7 @@ class CopyGatherer {
     for (const Step& step : schedule.steps) {
       const auto modes = schedule.modes_of(step);
       if (step.kind != Step::Kind::Move && std::ranges::find(modes, OpAccess::Alias) == modes.end()) continue;
-      for (const std::uint32_t arg : schedule.args_of(step)) is_viewed_[arg] = true;
+      for (const std::uint32_t arg : schedule.args_of(step)) is_viewed_[schedule.source_of(arg)] = true;
     }
   }
 
@@ -43,9 +43,13 @@ class CopyGatherer {
  private:
   bool is_of_device(const Step& step) const { return is_on_device(schedule_, step) || step.kind == Step::Kind::Free; }
 
+  std::uint32_t source_of(const Step& step, std::size_t arg) const {
+    return schedule_.source_of(schedule_.args_of(step)[arg]);
+  }
+
   template <class Fn>
   void for_each_use(const Step& step, Fn&& fn) const {
-    if (step.kind == Step::Kind::Free) fn(schedule_.args_of(step)[0], OpAccess::Update);
+    if (step.kind == Step::Kind::Free) fn(source_of(step, 0), OpAccess::Update);
     for_each_tensor(schedule_, step, fn);
   }
 
@@ -69,13 +73,12 @@ class CopyGatherer {
     std::vector<Step> last;
     for (std::uint32_t i = begin; i < end; ++i) {
       const Step& step = schedule_.steps[i];
-      const auto args = schedule_.args_of(step);
       if (may_be_first(step, i)) {
         first.push_back(step);
-        place_anew(args[1]);
+        place_anew(source_of(step, 1));
       } else if (may_be_last(step, i)) {
         last.push_back(step);
-        place_anew(args[0]);
+        place_anew(source_of(step, 0));
       } else {
         between.push_back(step);
       }
@@ -87,22 +90,22 @@ class CopyGatherer {
 
   bool crosses(const Step& step, bool to_device) const {
     if (step.kind != Step::Kind::Copy) return false;
-    const auto args = schedule_.args_of(step);
-    return !is_viewed_[args[0]] && !is_viewed_[args[1]] &&
-           (schedule_.values[args[0]].device == schedule_.device) != to_device &&
-           (schedule_.values[args[1]].device == schedule_.device) == to_device;
+    const std::uint32_t from = source_of(step, 0);
+    const std::uint32_t to = source_of(step, 1);
+    return !is_viewed_[from] && !is_viewed_[to] && (schedule_.values[from].device == schedule_.device) != to_device &&
+           (schedule_.values[to].device == schedule_.device) == to_device;
   }
   /// From the host, which has the bytes before the row begins, to a value that nobody has used by then.
   bool may_be_first(const Step& step, std::uint32_t index) const {
     if (!crosses(step, /*to_device=*/true)) return false;
-    const auto args = schedule_.args_of(step);
-    return !was_used_[args[1]] && uses_[args[1]].first == index && uses_[args[0]].first_change > index;
+    const std::uint32_t to = source_of(step, 1);
+    return !was_used_[to] && uses_[to].first == index && uses_[source_of(step, 0)].first_change > index;
   }
   /// To the host, which looks at the bytes after the row, from a value that the row made and leaves alone then.
   bool may_be_last(const Step& step, std::uint32_t index) const {
     if (!crosses(step, /*to_device=*/false)) return false;
-    const Use& from = uses_[schedule_.args_of(step)[0]];
-    return uses_[schedule_.args_of(step)[1]].last == index && from.first_write < index && from.last_change < index;
+    const Use& from = uses_[source_of(step, 0)];
+    return uses_[source_of(step, 1)].last == index && from.first_write < index && from.last_change < index;
   }
   /// The value is in use for longer than the exporter's plan knows.
   void place_anew(std::uint32_t value) {

@@ -56,6 +56,9 @@ class AliasJoiner {
     for (const auto& ends : {input_.method.inputs, input_.method.outputs}) {
       for (const std::int32_t value : ends) joinable_[static_cast<std::size_t>(value)] = false;
     }
+    for (std::uint32_t v = 0; v < joinable_.size(); ++v) {
+      if (schedule_.source_of(v) != v) joinable_[v] = joinable_[schedule_.source_of(v)] = false;
+    }
     for (const Argument* item : schedule_.list_items) {
       if (item != nullptr) joinable_[static_cast<std::size_t>(item - schedule_.stored.data())] = false;
     }
@@ -88,7 +91,8 @@ class AliasJoiner {
     } else {
       return std::nullopt;
     }
-    return same_spec(copy.from, copy.to) ? std::optional{copy} : std::nullopt;
+    if (!same_spec(copy.from, copy.to)) return std::nullopt;
+    return PlainCopy{schedule_.source_of(copy.from), schedule_.source_of(copy.to)};
   }
 
   /// Of arguments that are not one value already.
@@ -98,7 +102,8 @@ class AliasJoiner {
     const DelegatePlan& plan = schedule_.delegates[step.target];
     const auto args = schedule_.args_of(step);
     for (const AliasedOutput& alias : plan.aliased_outputs) {
-      const AliasPair pair{args[alias.input], args[args.size() - plan.output_count + alias.output]};
+      const AliasPair pair{schedule_.source_of(args[alias.input]),
+                           schedule_.source_of(args[args.size() - plan.output_count + alias.output])};
       if (pair.input != pair.output) pairs.push_back(pair);
     }
     return pairs;

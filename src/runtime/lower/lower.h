@@ -46,6 +46,10 @@ struct LowerInput {
 [[nodiscard]] Status resolve_steps(const LowerInput& input, Schedule& schedule);
 /// Delegates, several at a time. Errors: what Backend::prepare says of the first that fails.
 [[nodiscard]] Status prepare_delegates(const LowerInput& input, Schedule& schedule);
+/// Fills ValuePlan::view_of: values that share bytes with another one although no step says so.
+/// Errors: InvalidProgram (a view of what has another dtype or is smaller or dynamic, or of different values on
+/// different ways), NotSupported (a view of what a step makes a view, too many jumps).
+[[nodiscard]] Status find_silent_views(const LowerInput& input, Schedule& schedule);
 /// Makes an output that a delegate writes in an input's memory one value with that input, and with what the program
 /// copies to and from them, where every reader still finds what it would: a cache that a delegate updates in place is
 /// then moved by nobody. Looks at methods without jumps.

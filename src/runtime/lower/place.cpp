@@ -71,7 +71,7 @@ class Placer {
     freed_.resize(schedule_.values.size());
     for (std::uint32_t v = 0; v < schedule_.values.size(); ++v) {
       const bool named = !plan(v).name.empty() && plan(v).planned_memory_id != 0;
-      if ((named || !plan(v).initial.empty()) && !is_input_[v]) is_state_[v] = true;
+      if ((named || !plan(v).initial.empty()) && !is_input_[v] && schedule_.source_of(v) == v) is_state_[v] = true;
     }
     const std::vector<Block> blocks = find_blocks(schedule_);
     TANDEM_TRY(const Definitions definitions, find_definitions(schedule_, blocks));
@@ -83,8 +83,9 @@ class Placer {
       }
       if (std::find(blocks[b].next.begin(), blocks[b].next.end(), blocks.size()) == blocks[b].next.end()) continue;
       for (const std::uint32_t output : schedule_.outputs) {
-        if (is_tensor(output) && !defined[output])
-          TANDEM_CHECK_OK(exposed(output, {.method = std::string{schedule_.method}}));
+        const std::uint32_t value = schedule_.source_of(output);
+        if (is_tensor(value) && !defined[value])
+          TANDEM_CHECK_OK(exposed(value, {.method = std::string{schedule_.method}}));
       }
     }
     return {};
@@ -102,7 +103,8 @@ class Placer {
     }
     for_each_tensor(schedule_, step, [&](std::uint32_t value, OpAccess mode) {
       if (reads(mode)) read(value);
-      if (mode == OpAccess::Alias && is_tensor(schedule_.args_of(step)[0])) read(schedule_.args_of(step)[0]);
+      const std::uint32_t source = schedule_.source_of(schedule_.args_of(step)[0]);
+      if (mode == OpAccess::Alias && is_tensor(source)) read(source);
     });
     for_each_tensor(schedule_, step, [&](std::uint32_t value, OpAccess mode) {
       if (writes(mode) || mode == OpAccess::Alias) defined[value] = true;

@@ -130,8 +130,9 @@ Result<ValueSets> find_live_out(const Schedule& schedule, const std::vector<Bloc
       for (const std::uint32_t next : blocks[b].next) {
         if (next == blocks.size()) {
           for (const std::uint32_t output : schedule.outputs) {
-            changed = changed || !live_out.has(b, output);
-            live_out.add(b, output);
+            const std::uint32_t value = schedule.source_of(output);
+            changed = changed || !live_out.has(b, value);
+            live_out.add(b, value);
           }
           continue;
         }

@@ -91,7 +91,8 @@ class LifetimeCheck {
     });
     for_each_tensor(schedule_, step, [&](std::uint32_t value, OpAccess mode) {
       if (in_arena_[value] && reads(mode)) live_.add(value);
-      if (mode == OpAccess::Alias && in_arena_[schedule_.args_of(step)[0]]) live_.add(schedule_.args_of(step)[0]);
+      const std::uint32_t source = schedule_.source_of(schedule_.args_of(step)[0]);
+      if (mode == OpAccess::Alias && in_arena_[source]) live_.add(source);
     });
   }
 

@@ -220,6 +220,31 @@ TEST_F(CapturedRunTest, AStateOfTheGraphsOwnGoesOnWithEachRun) {
   }
 }
 
+TEST_F(CapturedRunTest, AViewOfAnInputReadsWhatTheInputHoldsThen) {
+  plus1->want_a_run_first();
+  const auto on_gpu_at = [this](std::vector<std::int64_t> sizes, std::int64_t offset) {
+    const std::int32_t value = b.tensor(std::move(sizes), offset);
+    std::get<format::Tensor>(b.method().values[static_cast<std::size_t>(value)]).device = kGpu;
+    return value;
+  };
+  const auto x = on_gpu_at({kSize}, 0);
+  const auto view = on_gpu_at({2, 2}, 0);
+  const auto y = on_gpu_at({kSize}, 64);
+  b.inputs({x}).outputs({y}).delegate("Plus1", {view, y});
+  const auto method = load();
+  const Tensor input = on_gpu(1);
+  SimulatedGpu::begin_capture(stream.ref());
+  const auto outputs = method->execute({input}, on_stream());
+  ASSERT_TRUE(outputs.ok()) << outputs.error().to_string();
+  const auto graph = SimulatedGpu::end_capture(stream.ref());
+  EXPECT_EQ(first_of(Value{input}), 1);
+  for (const float number : {1.F, 5.F}) {
+    write(input, number);
+    launch(graph);
+    EXPECT_EQ(first_of(outputs->front()), number + 1);
+  }
+}
+
 TEST_F(CapturedRunTest, DelegatesThatHaveNeverRunRunOnceOnZeros) {
   chain(2);
   plus1->want_a_run_first();

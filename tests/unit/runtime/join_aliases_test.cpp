@@ -343,6 +343,31 @@ TEST_P(JoinAliasesTest, WhatMethodsShareStaysTheHosts) {
   EXPECT_THAT(run(1), ElementsAre(all_of(2)));
 }
 
+/// `a` changes between two copies of a view of it that no step makes.
+TEST_P(JoinAliasesTest, ACopyOfAViewIsOneOfItsSource) {
+  const auto x = b.tensor({kSize});
+  const auto a = b.tensor({kSize}, 64);
+  const auto view = b.tensor({kSize}, 64);
+  const auto s = b.tensor({kSize}, 0);
+  const auto new_s = b.tensor({kSize}, 128);
+  const auto t = b.tensor({kSize}, 256);
+  const auto new_t = b.tensor({kSize}, 320);
+  const auto u = b.tensor({kSize}, 384);
+  const auto new_u = b.tensor({kSize}, 448);
+  const auto y = b.tensor({kSize}, 512);
+  const auto z = b.tensor({kSize}, 576);
+  const auto w = b.tensor({kSize}, 640);
+  b.inputs({x}).outputs({y, z, w});
+  b.delegate("Cache", {x, t, a, new_t});
+  copy_into(s, view);
+  b.delegate("Cache", {s, u, y, new_u}).delegate("Cache", {x, t, a, new_t});
+  copy_into(s, view);
+  b.delegate("Cache", {s, u, z, new_u}).delegate("Cache", {x, s, w, new_s});
+  load();
+  EXPECT_EQ(run(1), (std::vector{all_of(1), all_of(3), all_of(3)}));
+  EXPECT_EQ(run(1), (std::vector{all_of(6), all_of(10), all_of(5)}));
+}
+
 TEST_P(JoinAliasesTest, BehindAJumpNothingIsJoined) {
   const auto cache = b.state({kSize}, 320, {0, 0, 0, 0});
   const auto x = b.tensor({kSize}, 384);
