@@ -138,7 +138,8 @@ TEST_P(RunsTest, AllocateNothing) {
 INSTANTIATE_TEST_SUITE_P(Programs, RunsTest,
                          ::testing::Values("add", "alias", "cond", "cond_host", "devtag", "digits", "dtypes", "dynamic",
                                            "empty", "map_host", "mlp", "mlp_aten", "mlp_unplanned", "nocontig", "plain",
-                                           "plain_ops", "portable", "scalars", "split25", "state", "state_host"),
+                                           "plain_ops", "portable", "scalars", "split25", "state", "state_host",
+                                           "views"),
                          [](const auto& parameter) { return std::string{parameter.param}; });
 
 /// The mutexes that one run locks.
