@@ -13,7 +13,7 @@ namespace {
 /// It depends on the way that the run came.
 constexpr std::uint32_t kSeveral = kNone - 1;
 /// Blocks times places; a real program with jumps needs hundreds.
-constexpr std::size_t kMaxOwners = std::size_t{1} << 22;
+constexpr std::size_t kMaxOwners = std::size_t{1} << 20;
 
 /// Which value's bytes are at each of the places that matter; kNone: none's yet.
 using Owners = std::vector<std::uint32_t>;
