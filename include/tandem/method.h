@@ -203,9 +203,8 @@ class TANDEM_EXPORT Method {
   /// inputs and bound outputs are on the device, same addresses. Runs nothing, and changes no state. Blocks until
   /// earlier executions are over. Nothing to do on the host, and with GraphPolicy::Off. Steps of the host are passed
   /// over, so sizes that depend on their results are not prepared for.
-  /// Errors: as execute(), before anything is enqueued; InvalidState, the stream captures; NotSupported, a delegate has
-  /// never run at these sizes, or can
-  ///   be in no graph.
+  /// Errors: as execute(), before anything is enqueued; InvalidState, the stream captures; NotSupported, a delegate
+  ///   has never run at these sizes, or can be in no graph.
   [[nodiscard]] Status prepare(std::span<const Value> inputs, const ExecuteOptions& options = {});
   /// What became of the stretches that may be graphs, in the order of the method; of one instance. Empty on the host,
   /// and where the method was loaded without graphs. Blocks while every instance is being enqueued on.

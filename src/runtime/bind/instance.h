@@ -48,8 +48,10 @@ class Instance {
   }
   /// Memory for a copy of input `index`, made when it is first needed. Errors: OutOfMemory.
   [[nodiscard]] Result<std::byte*> input_copy(std::size_t index);
-  /// Where scratch() is now, by slot, of the host last.
-  [[nodiscard]] std::span<const device::Buffer> all_scratch() const noexcept { return scratch_; }
+  /// Where scratch() of the device is now, by slot.
+  [[nodiscard]] std::span<const device::Buffer> device_scratch() const noexcept {
+    return std::span{scratch_}.first(scratch_.size() - 1);
+  }
   /// Of the state of the run; 0 without one.
   [[nodiscard]] std::uint64_t state_generation() const noexcept { return state_ == nullptr ? 0 : state_->generation(); }
   /// Whether no earlier run still reads the instance's memory. Before begin().

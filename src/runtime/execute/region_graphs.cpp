@@ -74,8 +74,7 @@ void RegionGraphs::read_key(std::uint32_t region) {
     key_.insert(key_.end(), value.tensor.sizes, value.tensor.sizes + value.tensor.rank);
     key_.insert(key_.end(), value.tensor.strides, value.tensor.strides + value.tensor.rank);
   }
-  const auto all = instance_.all_scratch();
-  for (const device::Buffer& scratch : all.first(all.size() - 1)) key_.push_back(word(scratch.data()));
+  for (const device::Buffer& scratch : instance_.device_scratch()) key_.push_back(word(scratch.data()));
   if (instance_.schedule().regions[region].stateful)
     key_.push_back(static_cast<std::int64_t>(instance_.state_generation()));
 }
@@ -83,8 +82,7 @@ void RegionGraphs::read_key(std::uint32_t region) {
 /// Where the scratch of the device is now.
 std::vector<const std::byte*> RegionGraphs::scratch() const {
   std::vector<const std::byte*> found;
-  const auto all = instance_.all_scratch();
-  for (const device::Buffer& one : all.first(all.size() - 1)) found.push_back(one.data());
+  for (const device::Buffer& one : instance_.device_scratch()) found.push_back(one.data());
   return found;
 }
 
@@ -133,7 +131,7 @@ Result<bool> RegionGraphs::run(std::uint32_t region, device::Stream& stream, std
 
 /// The entry's graph that is to run; null: step by step.
 device::Graph* RegionGraphs::choose_graph(Entry& entry, std::vector<TrialRun>& trials) {
-  if (entry.trial == nullptr) return entry.in_a_row != nullptr ? entry.in_a_row.get() : entry.side_by_side.get();
+  if (entry.trial == nullptr) return entry.graph();
   Trial::Verdict chosen = entry.trial->verdict();
   if (chosen == Trial::Verdict::Open) {
     const Trial::Way way = entry.trial->next();

@@ -66,7 +66,7 @@ class RegionGraphs {
     std::shared_ptr<Trial> trial{};
 
     /// Null before it is built; of two on trial, that with everything in a row.
-    [[nodiscard]] const device::Graph* graph() const noexcept {
+    [[nodiscard]] device::Graph* graph() const noexcept {
       return in_a_row != nullptr ? in_a_row.get() : side_by_side.get();
     }
   };

@@ -1,7 +1,6 @@
 // Graphs at bad moments: results stay right, nothing is stale, and what failed once is in nobody's way. The device is
 // simulated; tests/gpu has the moments that take a real one.
-#include "support/simulated_gpu.h"
-#include "support/test_method.h"
+#include "support/gpu_workshop.h"
 
 #include <tandem/stream.h>
 
@@ -19,6 +18,7 @@ namespace {
 
 using testing::add_on_gpu;
 using testing::floats;
+using testing::GpuWorkshop;
 using ::testing::HasSubstr;
 using testing::KernelBackend;
 using testing::MethodBuilder;
@@ -26,23 +26,8 @@ using testing::SimulatedGpu;
 using testing::TestMethod;
 using testing::to_floats;
 
-constexpr std::int64_t kSize = 4;
-constexpr DeviceId kGpu{DeviceType::Cuda, 0};
-
-class BadMomentsTest : public ::testing::Test {
+class BadMomentsTest : public ::testing::Test, public GpuWorkshop {
  protected:
-  BadMomentsTest() {
-    for (const char* name : {"First", "Second"}) {
-      auto backend = std::make_shared<KernelBackend>(gpu, 1, add_on_gpu(1));
-      backends.push_back(backend.get());
-      EXPECT_TRUE(b.backends.register_backend(name, std::move(backend)).ok());
-    }
-  }
-  std::int32_t gpu_tensor() {
-    const std::int32_t value = b.tensor({kSize}, MethodBuilder::kUnplanned, false, ScalarType::Float, 1);
-    std::get<format::Tensor>(b.method().values[static_cast<std::size_t>(value)]).device = kGpu;
-    return value;
-  }
   /// x + 2, from device to device.
   void program() {
     const auto x = gpu_tensor();
@@ -50,23 +35,11 @@ class BadMomentsTest : public ::testing::Test {
     const auto y = gpu_tensor();
     b.inputs({x}).outputs({y}).delegate("First", {x, a}).delegate("Second", {a, y});
   }
-  std::unique_ptr<TestMethod> load(std::uint32_t max_graphs = 16) {
+  std::unique_ptr<TestMethod> load_graphs(std::uint32_t max_graphs = 16) {
     MethodOptions options;
-    options.device = kGpu;
     options.graphs = GraphPolicy::On;
     options.max_graphs = max_graphs;
-    auto method = std::make_unique<TestMethod>(b, gpu, options);
-    EXPECT_TRUE(method->loaded().ok()) << method->loaded().error().to_string();
-    return method;
-  }
-  Tensor on_gpu(float number) {
-    auto memory = std::make_shared<device::Buffer>(*gpu.allocate(kSize * sizeof(float)));
-    std::fill_n(reinterpret_cast<float*>(memory->data()), kSize, number);
-    return *Tensor::from_blob(
-        memory->data(), ScalarType::Float, std::array{kSize}, {}, [memory] {}, kGpu);
-  }
-  static void write(const Tensor& tensor, float number) {
-    std::fill_n(static_cast<float*>(const_cast<void*>(tensor.data())), kSize, number);
+    return load(options);
   }
   void expect_right(const TestMethod& method, const Tensor& input, int runs = 4) {
     for (int i = 0; i < runs; ++i) {
@@ -78,9 +51,7 @@ class BadMomentsTest : public ::testing::Test {
     }
   }
 
-  SimulatedGpu gpu{1};
-  MethodBuilder b;
-  std::vector<KernelBackend*> backends;
+  std::vector<KernelBackend*> backends{&add("First", add_on_gpu(1)), &add("Second", add_on_gpu(1))};
 };
 
 TEST_F(BadMomentsTest, ACaptureThatFailsInTheMiddleFiftyTimes) {
@@ -90,7 +61,7 @@ TEST_F(BadMomentsTest, ACaptureThatFailsInTheMiddleFiftyTimes) {
     one->allow_capture();
   }
   backends[1]->refuse_to_be_captured();
-  const auto method = load(64);
+  const auto method = load_graphs(64);
   std::vector<Tensor> inputs;
   for (int i = 0; i < 50; ++i) expect_right(*method, inputs.emplace_back(on_gpu(0)));
   EXPECT_EQ(gpu.counts().graphs, 0);
@@ -104,7 +75,7 @@ TEST_F(BadMomentsTest, ACaptureThatFailsInTheMiddleFiftyTimes) {
 
 TEST_F(BadMomentsTest, NoMemoryForAGraph) {
   program();
-  const auto method = load();
+  const auto method = load_graphs();
   gpu.fail_graphs(/*making=*/2, /*launching=*/0);
   const std::array inputs{on_gpu(0), on_gpu(0), on_gpu(0)};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -116,7 +87,7 @@ TEST_F(BadMomentsTest, NoMemoryForAGraph) {
 
 TEST_F(BadMomentsTest, ALaunchThatFailsIsNamedAndTheNextOneIsRight) {
   program();
-  const auto method = load();
+  const auto method = load_graphs();
   const Tensor input = on_gpu(0);
   expect_right(*method, input);
   gpu.fail_graphs(/*making=*/0, /*launching=*/1);
@@ -130,7 +101,7 @@ TEST_F(BadMomentsTest, ALaunchThatFailsIsNamedAndTheNextOneIsRight) {
 
 TEST_F(BadMomentsTest, GraphsThatGoWhileTheyAreUnderWay) {
   program();
-  const auto method = load(1);  // each new address takes the last one's graph away
+  const auto method = load_graphs(1);  // each new address takes the last one's graph away
   const Stream stream{*gpu.make_stream()};
   ExecuteOptions options;
   options.stream = stream.ref();
@@ -154,7 +125,7 @@ TEST_F(BadMomentsTest, GraphsThatGoWhileTheyAreUnderWay) {
 
 TEST_F(BadMomentsTest, ThreadsStreamsAndAddressesThatChangeBetweenReplays) {
   program();
-  const auto method = load();
+  const auto method = load_graphs();
   const std::array inputs{on_gpu(0), on_gpu(0)};
   for (int round = 0; round < 20; ++round) {
     std::thread{[&] { expect_right(*method, inputs[static_cast<std::size_t>(round) % 2], 3); }}.join();

@@ -3,8 +3,7 @@
 #include "runtime/execute/trial.h"
 #include "runtime/lower/lower.h"
 #include "runtime/order/arena_use.h"
-#include "support/simulated_gpu.h"
-#include "support/test_method.h"
+#include "support/gpu_workshop.h"
 
 #include <tandem/stream.h>
 
@@ -23,6 +22,7 @@ namespace tandem {
 namespace {
 
 using testing::floats;
+using testing::GpuWorkshop;
 using ::testing::HasSubstr;
 using testing::KernelBackend;
 using testing::MethodBuilder;
@@ -30,37 +30,11 @@ using testing::SimulatedGpu;
 using testing::TestMethod;
 using testing::to_floats;
 
-constexpr std::int64_t kSize = 4;
-constexpr DeviceId kGpu{DeviceType::Cuda, 0};
+constexpr std::int64_t kSize = GpuWorkshop::kSize;
 
-float* data_of(const TensorArg& tensor) { return static_cast<float*>(tensor.data); }
-
-/// A method in the making, and the GPU that it runs on.
-class Workshop {
+class Workshop : public GpuWorkshop {
  public:
-  Workshop() {
-    // The last argument is the output; whatever the sum is of, its order shows.
-    add("Sum", [](const std::vector<TensorArg>& args) {
-      for (std::int64_t i = 0; i < kSize; ++i) {
-        float sum = 1;
-        for (std::size_t a = 0; a + 1 < args.size(); ++a) sum = 0.5F * sum + data_of(args[a])[i];
-        data_of(args.back())[i] = sum;
-      }
-    });
-    // Also changes its first input, in place.
-    add("Bump",
-        [](const std::vector<TensorArg>& args) {
-          for (std::int64_t i = 0; i < kSize; ++i) {
-            data_of(args[1])[i] = 3 - data_of(args[0])[i];
-            data_of(args[0])[i] = 0.5F * data_of(args[0])[i] + 1;
-          }
-        },
-        {AccessMode::Update, AccessMode::Write});
-  }
-  void add(const std::string& name, KernelBackend::Kernel kernel, std::vector<AccessMode> accesses = {}) {
-    auto backend = std::make_shared<KernelBackend>(gpu, 1, std::move(kernel), std::move(accesses));
-    EXPECT_TRUE(b.backends.register_backend(name, std::move(backend)).ok());
-  }
+  Workshop() { add_sum_and_bump(); }
   std::int32_t tensor() { return b.tensor({kSize}); }
   /// `from`, through `count` delegates.
   std::int32_t chain(std::int32_t from, int count) {
@@ -81,14 +55,6 @@ class Workshop {
     b.outputs({ends.back()});
     b.delegate("Sum", ends);
   }
-  std::unique_ptr<TestMethod> load(GraphPolicy graphs) {
-    MethodOptions options;
-    options.device = kGpu;
-    options.graphs = graphs;
-    auto method = std::make_unique<TestMethod>(b, gpu, options);
-    EXPECT_TRUE(method->loaded().ok()) << method->loaded().error().to_string();
-    return method;
-  }
   static std::vector<std::vector<float>> run(const TestMethod& method, float number) {
     const auto outputs = method.execute({floats({kSize}, std::vector<float>(kSize, number))});
     EXPECT_TRUE(outputs.ok()) << outputs.error().to_string();
@@ -106,9 +72,6 @@ class Workshop {
     }
     EXPECT_TRUE(branches->graphs().front().in_use) << branches->graphs().front().refusal;
   }
-
-  SimulatedGpu gpu{1};
-  MethodBuilder b;
 };
 
 class BranchesTest : public ::testing::Test, public Workshop {

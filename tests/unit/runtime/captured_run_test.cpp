@@ -1,7 +1,6 @@
 // Executions inside a capture of the caller's. The device is simulated.
 #include "device/graph_owners.h"
-#include "support/simulated_gpu.h"
-#include "support/test_method.h"
+#include "support/gpu_workshop.h"
 
 #include <tandem/stream.h>
 
@@ -18,28 +17,16 @@ namespace {
 
 using testing::add_on_gpu;
 using testing::floats;
+using testing::GpuWorkshop;
 using testing::KernelBackend;
 using testing::MethodBuilder;
 using testing::SimulatedGpu;
 using testing::TestMethod;
 
-constexpr std::int64_t kSize = 4;
-constexpr DeviceId kGpu{DeviceType::Cuda, 0};
-
-class CapturedRunTest : public ::testing::Test {
+class CapturedRunTest : public ::testing::Test, public GpuWorkshop {
  protected:
-  CapturedRunTest() {
-    auto backend = std::make_shared<KernelBackend>(gpu, 1, add_on_gpu(1));
-    plus1 = backend.get();
-    EXPECT_TRUE(b.backends.register_backend("Plus1", std::move(backend)).ok());
-  }
   ~CapturedRunTest() override { device::sweep_kept(); }
 
-  std::int32_t gpu_tensor() {
-    const std::int32_t value = b.tensor({kSize}, MethodBuilder::kUnplanned, false, ScalarType::Float, 1);
-    std::get<format::Tensor>(b.method().values[static_cast<std::size_t>(value)]).device = kGpu;
-    return value;
-  }
   /// x + count, from device to device.
   void chain(int count) {
     auto last = gpu_tensor();
@@ -51,22 +38,6 @@ class CapturedRunTest : public ::testing::Test {
     }
     b.outputs({last});
   }
-  std::unique_ptr<TestMethod> load(MethodOptions options = {}) {
-    options.device = kGpu;
-    auto method = std::make_unique<TestMethod>(b, gpu, options);
-    EXPECT_TRUE(method->loaded().ok()) << method->loaded().error().to_string();
-    return method;
-  }
-  Tensor on_gpu(float number) {
-    auto memory = std::make_shared<device::Buffer>(*gpu.allocate(kSize * sizeof(float)));
-    std::fill_n(reinterpret_cast<float*>(memory->data()), kSize, number);
-    return *Tensor::from_blob(
-        memory->data(), ScalarType::Float, std::array{kSize}, {}, [memory] {}, kGpu);
-  }
-  static void write(const Tensor& tensor, float number) {
-    std::fill_n(static_cast<float*>(const_cast<void*>(tensor.data())), kSize, number);
-  }
-  static float first_of(const Value& value) { return *static_cast<const float*>(value.tensor().data()); }
   ExecuteOptions on_stream() {
     ExecuteOptions options;
     options.stream = stream.ref();
@@ -92,10 +63,8 @@ class CapturedRunTest : public ::testing::Test {
     EXPECT_EQ(refused.error().site().method, "forward");
   }
 
-  SimulatedGpu gpu{1};
   Stream stream{*gpu.make_stream()};
-  MethodBuilder b;
-  KernelBackend* plus1 = nullptr;
+  KernelBackend* plus1 = &add("Plus1", add_on_gpu(1));
 };
 
 TEST_F(CapturedRunTest, RunsWithTheCallersGraphWhateverItsInputsHoldThen) {

@@ -1,7 +1,6 @@
 // Copies between host and device at the ends of what the device does in a row. The device is simulated.
 #include "runtime/lower/lower.h"
-#include "support/simulated_gpu.h"
-#include "support/test_method.h"
+#include "support/gpu_workshop.h"
 
 #include <gtest/gtest.h>
 
@@ -16,56 +15,20 @@ namespace {
 
 using runtime::Step;
 using testing::floats;
+using testing::GpuWorkshop;
 using testing::KernelBackend;
 using testing::MethodBuilder;
 using testing::SimulatedGpu;
 using testing::TestMethod;
 using testing::to_floats;
 
-constexpr std::int64_t kSize = 4;
-constexpr DeviceId kGpu{DeviceType::Cuda, 0};
+constexpr std::int64_t kSize = GpuWorkshop::kSize;
 
-float* data_of(const TensorArg& tensor) { return static_cast<float*>(tensor.data); }
-
-class Workshop {
+class Workshop : public GpuWorkshop {
  public:
-  Workshop() {
-    add("Sum", [](const std::vector<TensorArg>& args) {
-      for (std::int64_t i = 0; i < kSize; ++i) {
-        float sum = 1;
-        for (std::size_t a = 0; a + 1 < args.size(); ++a) sum = 0.5F * sum + data_of(args[a])[i];
-        data_of(args.back())[i] = sum;
-      }
-    });
-    add("Bump",
-        [](const std::vector<TensorArg>& args) {
-          for (std::int64_t i = 0; i < kSize; ++i) {
-            data_of(args[1])[i] = 3 - data_of(args[0])[i];
-            data_of(args[0])[i] = 0.5F * data_of(args[0])[i] + 1;
-          }
-        },
-        {AccessMode::Update, AccessMode::Write});
-  }
-  void add(const std::string& name, KernelBackend::Kernel kernel, std::vector<AccessMode> accesses = {}) {
-    auto backend = std::make_shared<KernelBackend>(gpu, 1, std::move(kernel), std::move(accesses));
-    EXPECT_TRUE(b.backends.register_backend(name, std::move(backend)).ok());
-  }
-  /// Planned by the exporter, at an offset that others may use at other times.
-  std::int32_t gpu_tensor(std::int64_t offset = MethodBuilder::kUnplanned) {
-    const std::int32_t value = b.tensor({kSize}, offset, false, ScalarType::Float, 1);
-    std::get<format::Tensor>(b.method().values[static_cast<std::size_t>(value)]).device = kGpu;
-    return value;
-  }
+  Workshop() { add_sum_and_bump(); }
   void up(std::int32_t from, std::int32_t to) { b.kernel("et_copy::_h2d_copy.out", {from, to, to}); }
   void down(std::int32_t from, std::int32_t to) { b.kernel("et_copy::_d2h_copy.out", {from, to, to}); }
-  std::unique_ptr<TestMethod> load(GraphPolicy graphs = GraphPolicy::On) {
-    MethodOptions options;
-    options.device = kGpu;
-    options.graphs = graphs;
-    auto method = std::make_unique<TestMethod>(b, gpu, options);
-    EXPECT_TRUE(method->loaded().ok()) << method->loaded().error().to_string();
-    return method;
-  }
   /// "H" up, "D" delegate, "d" down, "K" the host.
   static std::string order_of(const runtime::Schedule& schedule) {
     std::string order;
@@ -80,9 +43,6 @@ class Workshop {
     }
     return order;
   }
-
-  SimulatedGpu gpu{1};
-  MethodBuilder b;
 };
 
 class GatherCopiesTest : public ::testing::Test, public Workshop {};
@@ -105,7 +65,7 @@ TEST_F(GatherCopiesTest, SeveralInputsAndOutputsAreOneGraph) {
   up(y, y1);
   b.delegate("Sum", {y1, p1, q1});
   down(q1, q);
-  const auto method = load();
+  const auto method = load(GraphPolicy::On);
   EXPECT_EQ(order_of(method->schedule()), "HHDDdd");
   EXPECT_EQ(method->schedule().regions.size(), 1U);
   for (int i = 0; i < 5; ++i) {
@@ -137,7 +97,7 @@ TEST_F(GatherCopiesTest, NothingCrossesAStepOfTheHost) {
   up(h, h1);
   b.delegate("Sum", {h1, q});
   down(q, out);
-  EXPECT_EQ(order_of(load()->schedule()), "HDdKHDd");
+  EXPECT_EQ(order_of(load(GraphPolicy::On)->schedule()), "HDdKHDd");
 }
 
 TEST_F(GatherCopiesTest, WhatChangesLaterStaysWhereItIs) {
@@ -153,7 +113,7 @@ TEST_F(GatherCopiesTest, WhatChangesLaterStaysWhereItIs) {
   down(a, before);
   b.delegate("Bump", {a, c});
   down(a, after);
-  EXPECT_EQ(order_of(load()->schedule()), "HDdDd");
+  EXPECT_EQ(order_of(load(GraphPolicy::On)->schedule()), "HDdDd");
 }
 
 TEST_F(GatherCopiesTest, WhatGoesOutAndComesInAgainStaysWhereItIs) {
@@ -171,7 +131,7 @@ TEST_F(GatherCopiesTest, WhatGoesOutAndComesInAgainStaysWhereItIs) {
   up(h, h1);
   b.delegate("Sum", {h1, q});
   down(q, out);
-  EXPECT_EQ(order_of(load()->schedule()), "HDdHDd");
+  EXPECT_EQ(order_of(load(GraphPolicy::On)->schedule()), "HDdHDd");
 }
 
 TEST_F(GatherCopiesTest, MethodsWithJumpsAreLeftAlone) {
@@ -188,7 +148,7 @@ TEST_F(GatherCopiesTest, MethodsWithJumpsAreLeftAlone) {
   b.delegate("Sum", {a, y1, q});
   down(q, out);
   b.jump_if_false(b.flag(true), 0);
-  EXPECT_EQ(order_of(load()->schedule()), "HDHDd");
+  EXPECT_EQ(order_of(load(GraphPolicy::On)->schedule()), "HDHDd");
 }
 
 /// Programs with copies anywhere give what they give step by step as they stand: on the host device, where nothing is
@@ -237,7 +197,7 @@ TEST(MadeUpCopiesTest, GiveTheSameWhereverTheyAreMoved) {
       shop.down(device.back(), outputs.back());
       shop.b.outputs(outputs);
       if (!is_gathered) shop.b.jump_if_false(shop.b.flag(true), 0);  // nothing is moved then
-      const auto method = shop.load();
+      const auto method = shop.load(GraphPolicy::On);
       if (!method->loaded().ok()) break;
       moved += is_gathered && method->schedule().regions.size() == 1 ? 1 : 0;
       for (std::size_t run = 0; run < 4; ++run) {

@@ -1,7 +1,6 @@
 // Device memory of the caller's that never comes back: graphs at slots of the instance's. The device is simulated.
 #include "runtime/execute/slot_choice.h"
-#include "support/simulated_gpu.h"
-#include "support/test_method.h"
+#include "support/gpu_workshop.h"
 
 #include <gtest/gtest.h>
 
@@ -14,18 +13,16 @@ namespace tandem {
 namespace {
 
 using testing::add_on_gpu;
+using testing::GpuWorkshop;
 using testing::KernelBackend;
 using testing::MethodBuilder;
 using testing::SimulatedGpu;
 using testing::TestMethod;
 
-constexpr std::int64_t kSize = 4;
-constexpr DeviceId kGpu{DeviceType::Cuda, 0};
-
-class SlotsTest : public ::testing::Test {
+class SlotsTest : public ::testing::Test, public GpuWorkshop {
  protected:
   SlotsTest() {
-    EXPECT_TRUE(b.backends.register_backend("Plus1", std::make_shared<KernelBackend>(gpu, 1, add_on_gpu(1))).ok());
+    add("Plus1", add_on_gpu(1));
     auto last = gpu_tensor();
     b.inputs({last});
     for (int i = 0; i < 5; ++i) {
@@ -35,28 +32,14 @@ class SlotsTest : public ::testing::Test {
     }
     b.outputs({last});
   }
-  std::int32_t gpu_tensor() {
-    const std::int32_t value = b.tensor({kSize}, MethodBuilder::kUnplanned, false, ScalarType::Float, 1);
-    std::get<format::Tensor>(b.method().values[static_cast<std::size_t>(value)]).device = kGpu;
-    return value;
-  }
-  std::unique_ptr<TestMethod> load(GraphPolicy graphs = GraphPolicy::On) {
+  std::unique_ptr<TestMethod> load_few_graphs(GraphPolicy graphs = GraphPolicy::On) {
     MethodOptions options;
-    options.device = kGpu;
     options.graphs = graphs;
     options.max_graphs = 3;
-    auto method = std::make_unique<TestMethod>(b, gpu, options);
-    EXPECT_TRUE(method->loaded().ok()) << method->loaded().error().to_string();
-    return method;
+    return load(options);
   }
   /// At an address that no other has, as long as the test runs.
-  Tensor new_tensor(float number) {
-    const auto& memory = kept.emplace_back(std::make_shared<device::Buffer>(*gpu.allocate(kSize * sizeof(float))));
-    std::fill_n(reinterpret_cast<float*>(memory->data()), kSize, number);
-    return *Tensor::from_blob(
-        memory->data(), ScalarType::Float, std::array{kSize}, {}, [memory = memory] {}, kGpu);
-  }
-  static float first_of(const Tensor& tensor) { return *static_cast<const float*>(tensor.data()); }
+  Tensor new_tensor(float number) { return kept.emplace_back(on_gpu(number)); }
   Tensor run(const TestMethod& method, const Tensor& input, const ExecuteOptions& options = {}) {
     const auto outputs = method.execute({input}, options);
     EXPECT_TRUE(outputs.ok()) << outputs.error().to_string();
@@ -65,13 +48,11 @@ class SlotsTest : public ::testing::Test {
     return outputs->front().tensor();
   }
 
-  SimulatedGpu gpu{1};
-  MethodBuilder b;
-  std::vector<std::shared_ptr<device::Buffer>> kept;
+  std::vector<Tensor> kept;
 };
 
 TEST_F(SlotsTest, InputsThatAreAlwaysNewGoThroughOne) {
-  const auto method = load();
+  const auto method = load_few_graphs();
   for (int i = 0; i < 20; ++i) {
     gpu.reset_counts();
     run(*method, new_tensor(static_cast<float>(i)));
@@ -81,7 +62,7 @@ TEST_F(SlotsTest, InputsThatAreAlwaysNewGoThroughOne) {
 }
 
 TEST_F(SlotsTest, OutputsThatTheCallerKeepsAndBoundOnesToo) {
-  const auto method = load();
+  const auto method = load_few_graphs();
   const Tensor input = new_tensor(1);
   std::vector<Tensor> results;
   for (int i = 0; i < 20; ++i) {
@@ -101,7 +82,7 @@ TEST_F(SlotsTest, OutputsThatTheCallerKeepsAndBoundOnesToo) {
 }
 
 TEST_F(SlotsTest, AddressesThatComeBackAreUsedInPlaceAgain) {
-  const auto method = load();
+  const auto method = load_few_graphs();
   for (int i = 0; i < 10; ++i) run(*method, new_tensor(1));
   const std::array inputs{new_tensor(1), new_tensor(2)};
   for (int i = 0; i < 40; ++i) run(*method, inputs[static_cast<std::size_t>(i) % 2]);
@@ -112,7 +93,7 @@ TEST_F(SlotsTest, AddressesThatComeBackAreUsedInPlaceAgain) {
 }
 
 TEST_F(SlotsTest, AFewAddressesInTurnGetAGraphEachAndNoCopy) {
-  const auto method = load();
+  const auto method = load_few_graphs();
   const std::array inputs{new_tensor(1), new_tensor(2), new_tensor(3)};
   for (int i = 0; i < 30; ++i) run(*method, inputs[static_cast<std::size_t>(i) % 3]);
   EXPECT_EQ(gpu.counts().copies, 0);
@@ -120,7 +101,7 @@ TEST_F(SlotsTest, AFewAddressesInTurnGetAGraphEachAndNoCopy) {
 }
 
 TEST_F(SlotsTest, AutoTakesThemOnlyWhereTheyAreFaster) {
-  const auto method = load(GraphPolicy::Auto);
+  const auto method = load_few_graphs(GraphPolicy::Auto);
   for (int i = 0; i < 60; ++i) run(*method, new_tensor(static_cast<float>(i)));
   // Both ways have been tried, whichever won.
   EXPECT_GE(gpu.counts().graph_launches, static_cast<int>(runtime::Trial::kSamples));
