@@ -225,6 +225,15 @@ Result<CaseStep> step_of(const Node& node, const std::vector<CaseMethod>& method
   return CaseStep{static_cast<std::size_t>(method - methods.begin()), static_cast<std::size_t>(index)};
 }
 
+/// "all", "none", or a list of names.
+Result<SharedBuffers> shared_buffers_of(const Node& node) {
+  if (*node.json == "all") return SharedBuffers::all();
+  if (*node.json == "none") return SharedBuffers::none();
+  if (!node.json->is_array()) return bad_field(node, "\"all\", \"none\" or a list of names");
+  TANDEM_TRY(std::vector<std::string> names, list_of(node, text_of));
+  return SharedBuffers::named(std::move(names));
+}
+
 Result<CaseFolder> folder_of(const Json& json, const std::filesystem::path& folder) {
   const Node root{&json, ""};
   CaseFolder result;
@@ -236,6 +245,10 @@ Result<CaseFolder> folder_of(const Json& json, const std::filesystem::path& fold
   if (const auto data = optional_member(files, "ptd")) {
     TANDEM_TRY(const std::vector<std::string> names, list_of(*data, file_name_of));
     for (const std::string& name : names) result.data_files.push_back(folder / name);
+  }
+
+  if (const auto shared = optional_member(root, "shared_buffers")) {
+    TANDEM_TRY(result.shared_buffers, shared_buffers_of(*shared));
   }
 
   TANDEM_TRY(const Node methods, member(root, "methods"));

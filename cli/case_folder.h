@@ -3,6 +3,7 @@
 #include "cli/compare.h"
 
 #include <tandem/result.h>
+#include <tandem/shared_buffers.h>
 #include <tandem/value.h>
 
 #include <cstddef>
@@ -54,6 +55,7 @@ struct CaseFolder {
   std::filesystem::path folder{};
   std::filesystem::path program{};
   std::vector<std::filesystem::path> data_files{};
+  SharedBuffers shared_buffers{};
   std::vector<CaseMethod> methods{};
   std::vector<CaseStep> order{};  ///< Every case to run, over all methods.
 };

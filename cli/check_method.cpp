@@ -28,11 +28,9 @@ std::optional<bool> MethodCheck::ordered() const {
   return std::nullopt;
 }
 
-MethodCheck check_method(const std::shared_ptr<const Program>& program, const std::string& name, DeviceId device,
+MethodCheck check_method(const std::shared_ptr<const Program>& program, const std::string& name, MethodOptions options,
                          StreamPolicy policy, std::vector<std::string> problems) {
   MethodCheck check{.name = name};
-  MethodOptions options;
-  options.device = device;
   options.allow_races = true;  // what loading would refuse is what this is asked for
   Result<std::shared_ptr<Method>> loaded = Method::load(program, name, options);
   if (!loaded.ok()) {

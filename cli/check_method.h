@@ -40,9 +40,10 @@ struct MethodCheck {
   [[nodiscard]] bool good() const { return runnable() && ordered() == true; }
 };
 
-/// Loads one method for a device and checks its order. `problems` is what is known to be missing beforehand. Blocks:
+/// Loads one method with `options` and checks its order. `problems` is what is known to be missing beforehand. Blocks:
 /// delegates are prepared, so their code is loaded into this process.
 [[nodiscard]] MethodCheck check_method(const std::shared_ptr<const Program>& program, const std::string& name,
-                                       DeviceId device, StreamPolicy policy, std::vector<std::string> problems);
+                                       MethodOptions options, StreamPolicy policy,
+                                       std::vector<std::string> problems);
 
 }  // namespace tandem::cli

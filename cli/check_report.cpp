@@ -1,8 +1,10 @@
 #include "cli/check_report.h"
 
 #include "cli/text.h"
+#include "runtime/state.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -160,6 +162,11 @@ std::string check_text(const CheckReport& report) {
                                                   ? "the program"
                                                   : "the program and " + count_text(report.data_files, "data file"));
   for (const MethodCheck& method : report.methods) out += method_text(method);
+  if (!report.undecided_buffers.empty()) {
+    std::vector<std::string> names;
+    for (const std::string& name : report.undecided_buffers) names.push_back(printable(name));
+    out += fmt::format("buffers     undecided: {}\n            {}\n", fmt::join(names, ", "), runtime::kHowToDecide);
+  }
   if (!report.picture.empty()) out += fmt::format("picture     {}\n", printable(report.picture));
   return out;
 }
@@ -172,6 +179,7 @@ Json check_json(const CheckReport& report) {
           {"sound", !report.unsound.has_value()},
           {"error", report.unsound ? error_json(*report.unsound) : Json{}},
           {"methods", std::move(methods)},
+          {"undecided_buffers", report.undecided_buffers},
           {"picture", report.picture.empty() ? Json{} : Json(report.picture)}};
 }
 

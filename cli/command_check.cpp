@@ -5,9 +5,11 @@
 #include "cli/inspect_report.h"
 #include "cli/picture/order_svg.h"
 #include "cli/picture/svg.h"
+#include "cli/program_options.h"
 #include "cli/stream_options.h"
 #include "cli/text.h"
 #include "cli/write_file.h"
+#include "runtime/state_store.h"
 
 #include <fmt/format.h>
 
@@ -27,6 +29,7 @@ struct CheckOptions {
   std::string method{};
   std::string device = "host";
   StreamPolicy streams = StreamPolicy::PerThread;
+  SharedBuffers shared_buffers{};
   std::string svg{};
   bool json = false;
 };
@@ -87,12 +90,17 @@ Result<ExitCode> check(const CheckOptions& options) {
     names = {std::move(name)};
   }
   TANDEM_TRY(auto problems, find_problems(options));
+  MethodOptions load;
+  load.device = device;
+  load.shared_buffers = options.shared_buffers;
+  load.states = std::make_shared<runtime::StateStore>();  // one for all methods, as a Module has
   for (const std::string& name : names) {
-    report.methods.push_back(check_method(*program, name, device, options.streams, std::move(problems[name])));
+    report.methods.push_back(check_method(*program, name, load, options.streams, std::move(problems[name])));
     if (name == drawn) {
       TANDEM_TRY(report.picture, draw(options, report.methods.back()));
     }
   }
+  report.undecided_buffers = load.states->undecided();
   return finish(options, report);
 }
 
@@ -100,11 +108,13 @@ constexpr const char* kFooter = R"(Examples:
   tandem check model.pte --data weights.ptd
   tandem check model.pte --data weights.ptd --streams per-delegate --svg order.svg
   tandem check model.pte --data weights.ptd --device cuda:0
+  tandem check model.pte --data weights.ptd --share-buffers all
   tandem check model.pte --data weights.ptd --json
 
 Sound: everything in the files is well-formed and within bounds. Runnable: all operators, backends and data are here, and
 the delegates load, so their code comes into this process. Ordered: of every two accesses to the same bytes, one of them a
-write, one happens before the other. Nothing is run.
+write, one happens before the other. Nothing is run. Buffers: names that several methods or delegates hold a mutable buffer
+of, while nothing says whether these are one buffer; docs/state.md tells what that means for a run.
 
 Exit codes: 0 all good; 1 a check failed: not sound, not runnable here or not ordered; 2 usage, or a file that cannot be
 read or written; 130 Ctrl-C.)";
@@ -123,6 +133,7 @@ void add_check_command(CLI::App& app, Action& action) {
   check_app->add_option("--device", options->device, "Where it is to run")->type_name("NAME")->capture_default_str();
   add_streams_option(*check_app, options->streams,
                      "Check this way to use streams: per-thread (default), per-method, per-delegate");
+  add_share_buffers_option(*check_app, options->shared_buffers);
   check_app->add_option("--svg", options->svg, "Draw the streams of --method (default: forward, or the only one)")
       ->type_name("FILE");
   check_app->add_flag("--json", options->json, "Print JSON, see docs/command-line.md");

@@ -37,6 +37,7 @@ struct RunOptions {
   std::string output{};
   std::string device = "host";
   StreamOptions streams{};
+  SharedBuffers shared_buffers{};
   std::vector<std::string> replay{};
   bool json = false;
 };
@@ -172,6 +173,7 @@ Result<ExitCode> run_program(const RunOptions& options) {
 
   MethodOptions method_options;
   method_options.device = device;
+  method_options.shared_buffers = options.shared_buffers;
   apply(options.streams, method_options);
   const Clock::time_point before_method = Clock::now();
   Result<std::shared_ptr<Method>> method = Method::load(program, report.method, method_options);
@@ -206,6 +208,7 @@ Result<ExitCode> replay_folders(const RunOptions& options) {
     if (!options.json) fmt::print("{}\n", printable(folder));
     MethodOptions method_options;
     method_options.device = device;
+    method_options.shared_buffers = options.shared_buffers;
     apply(options.streams, method_options);
     const FolderReport report = replay(folder, method_options, [&](const CaseReport& one) {
       runs += one.runs;
@@ -249,6 +252,7 @@ Examples:
   tandem run model.pte --random 7 --repeat 100 --schedule-seed 1
   tandem run model.pte --random 7 --repeat 100 --schedule-seed 1 --streams per-delegate --allow-races
   tandem run --replay bug-report
+  tandem run --replay decoder --share-buffers k_cache,v_cache
   tandem run --replay tests/fixtures/digits tests/fixtures/split25
 
 Exit codes: 0 good; 1 a result differs from what was expected; 2 usage, file, load or execution error; 130 Ctrl-C.)";
@@ -284,6 +288,7 @@ void add_run_command(CLI::App& app, Action& action) {
   add("--output", options->output, "Write the tensors of one run to DIR/out0.npy and so on", "DIR");
   run->add_option("--device", options->device, "Where to run")->type_name("NAME")->capture_default_str();
   add_stream_options(*run, options->streams);
+  add_share_buffers_option(*run, options->shared_buffers);
   run->add_flag("--json", options->json, "Print JSON, see docs/command-line.md");
   run->callback([options, file, replay, single, &action] {
     if (file->empty() && replay->empty()) throw CLI::RequiredError("FILE or --replay");

@@ -55,6 +55,18 @@ std::vector<CLI::Option*> add_program_options(CLI::App& command, ProgramOptions&
   return all;
 }
 
+CLI::Option* add_share_buffers_option(CLI::App& command, SharedBuffers& value) {
+  const auto read = [&value](const std::string& text) {
+    Result<SharedBuffers> parsed = SharedBuffers::parse(text);
+    if (!parsed.ok()) throw CLI::ValidationError("--share-buffers", parsed.error().to_string());
+    value = *std::move(parsed);
+  };
+  return command
+      .add_option_function<std::string>("--share-buffers", read,
+                                        "Which mutable buffers of one name are one: all, none, or names with commas")
+      ->type_name("all|none|NAME,...");
+}
+
 std::vector<fs::path> data_files(const ProgramOptions& options) { return {options.data.begin(), options.data.end()}; }
 
 Result<std::vector<Value>> make_inputs(const ProgramOptions& options, const MethodMeta& meta) {

@@ -2,6 +2,7 @@
 
 #include <tandem/program.h>
 #include <tandem/result.h>
+#include <tandem/shared_buffers.h>
 #include <tandem/value.h>
 
 #include <CLI/CLI.hpp>
@@ -26,6 +27,9 @@ struct ProgramOptions {
 
 /// Adds all of them; FILE comes first in what is returned. None is required. `options` outlives the parsing.
 std::vector<CLI::Option*> add_program_options(CLI::App& command, ProgramOptions& options);
+
+/// Adds --share-buffers. `value` outlives the parsing.
+CLI::Option* add_share_buffers_option(CLI::App& command, SharedBuffers& value);
 
 /// The paths of --data.
 [[nodiscard]] std::vector<std::filesystem::path> data_files(const ProgramOptions& options);

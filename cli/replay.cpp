@@ -139,7 +139,9 @@ FolderReport replay(const std::filesystem::path& path, const MethodOptions& opti
     report.error = std::move(folder).error();
     return report;
   }
-  Module module{folder->program, folder->data_files, options};
+  MethodOptions load = options;
+  if (!load.shared_buffers.is_decided()) load.shared_buffers = folder->shared_buffers;
+  Module module{folder->program, folder->data_files, std::move(load)};
   if (Status loaded = module.load(); !loaded.ok()) {
     report.error = std::move(loaded).error();
     return report;

@@ -81,6 +81,7 @@ struct DelegateCapabilities {
   std::uint32_t warmup_runs = 0;   ///< Runs before the first capture.
   std::uint32_t max_contexts = 0;  ///< Contexts that may run at the same time; 0 = any number.
   std::uint32_t side_streams = 0;  ///< Streams of its own that a run forks to, and joins before it is over.
+  bool shares_buffers = false;     ///< Its backend was told to share named buffers between methods.
   std::uint32_t alignment = 1;     ///< Of the tensors that Tandem places, in bytes; a power of two up to 256.
 };
 
@@ -95,6 +96,23 @@ enum class AccessMode : std::uint8_t {
 struct AliasedOutput {
   std::size_t output = 0;  ///< Among the outputs.
   std::size_t input = 0;   ///< Among the arguments.
+};
+
+/// A tensor of the model in a MutableBuffer.
+struct BufferTensor {
+  std::string name{};  ///< Fully qualified name in the model; empty if the library does not tell.
+  ScalarType dtype = ScalarType::Float;
+  std::vector<std::int64_t> sizes{};
+  std::vector<std::int64_t> strides{};  ///< In elements.
+  std::int64_t offset = 0;              ///< In elements, from the start of the memory.
+};
+
+/// Memory that a context keeps from run to run and may write: one storage of the model, with the tensors in it.
+struct MutableBuffer {
+  std::vector<BufferTensor> tensors{};
+  /// Contents before the first run, all of them. Lifetime: the program's.
+  std::span<const std::byte> initial{};
+  bool on_host = true;  ///< False: in the memory of the method's device.
 };
 
 /// What a Context found out about its outputs and memory at one set of shapes.
@@ -169,8 +187,18 @@ class TANDEM_EXPORT Delegate {
   /// Outputs whose bytes are those of an input that accesses() says is updated. The runtime makes both arguments one
   /// tensor where the program allows it. Where it does not, they have different addresses, and the context copies.
   [[nodiscard]] virtual std::vector<AliasedOutput> aliased_outputs() const { return {}; }
+  /// The memory that contexts keep from run to run, as far as the runtime may provide it: it then exists once per
+  /// State, and what methods share exists once for them. A delegate that has any is stateful.
+  [[nodiscard]] virtual std::span<const MutableBuffer> buffers() const { return {}; }
   /// Errors: OutOfMemory; BackendFailed.
   [[nodiscard]] virtual Result<std::unique_ptr<DelegateContext>> new_context() const = 0;
+  /// The same for a delegate with buffers(): `memory` has one entry each, 64-byte aligned, with the initial contents or
+  /// what earlier runs left there.
+  /// Lifetime: the memory outlives the context. Errors: OutOfMemory; BackendFailed.
+  [[nodiscard]] virtual Result<std::unique_ptr<DelegateContext>> new_context_on(
+      std::span<std::byte* const> /*memory*/) const {
+    return new_context();
+  }
 };
 
 /// Prepares the payloads of one backend id.

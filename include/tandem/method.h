@@ -5,6 +5,7 @@
 #include <tandem/options.h>
 #include <tandem/program.h>
 #include <tandem/result.h>
+#include <tandem/shared_buffers.h>
 #include <tandem/stream.h>
 #include <tandem/value.h>
 
@@ -76,6 +77,9 @@ struct MethodOptions {
   bool allow_races = false;  ///< Loads what the order check refuses, for demonstrations. Results are then arbitrary.
   /// Mutable buffers that methods share; null gives the method its own. Module passes its own to all its methods.
   std::shared_ptr<runtime::StateStore> states{};
+  /// Which buffers of one name are one buffer, in all methods and delegates. Undecided: what the program says in its
+  /// constant method `get_mutable_buffer_metadata`, if it has one. See docs/state.md.
+  SharedBuffers shared_buffers{};
   /// Executions of this method that may be under way next to each other, each with memory of its own; weights exist
   /// once. Executions on one state take turns all the same.
   std::uint32_t instances = 1;
@@ -178,8 +182,9 @@ class TANDEM_EXPORT Method {
   /// Lifetime: inputs are read until the execution is over. Outputs belong to the caller until dropped; where the
   ///   output list names one value twice, both entries share one tensor.
   /// Errors: InvalidArgument, InvalidType (an input, with index, expected and found; a stream, event or state that does
-  ///   not belong here; nothing has run then); InvalidState (the state is indeterminate; a forked child; called by work
-  ///   on a stream); Busy; BackendFailed; any error of an operator, with the instruction. The method stays usable.
+  ///   not belong here; nothing has run then); InvalidState (the state is indeterminate; another method has changed a
+  ///   buffer of which nothing says whether it is one with a buffer of this method; a forked child; called by work on a
+  ///   stream); Busy; BackendFailed; any error of an operator, with the instruction. The method stays usable.
   /// On a stream that the caller captures, the execution becomes a part of the caller's graph and nothing runs; see
   ///   docs/graphs.md. Errors then: NotSupported (a value on the host, a step that no graph can hold); InvalidState
   ///   (the method's own state); InvalidArgument (`inputs_ready`); nothing was added.
@@ -211,7 +216,8 @@ class TANDEM_EXPORT Method {
   [[nodiscard]] std::vector<GraphInfo> graphs() const;
 
   /// A further state, at its initial bytes. Null if the method keeps nothing from one execution to the next.
-  /// Errors: OutOfMemory; what the delegates say.
+  /// Errors: OutOfMemory; what the delegates say; NotSupported, the method shares a buffer with other methods, which
+  ///   could not find it in a state of one method (names it).
   [[nodiscard]] Result<std::shared_ptr<State>> new_state();
   /// The method's own state; null if it keeps nothing.
   [[nodiscard]] std::shared_ptr<State> state() const noexcept;

@@ -20,6 +20,9 @@ namespace format {
 struct Program;
 class DataMap;
 }  // namespace format
+namespace runtime {
+class StateStore;
+}  // namespace runtime
 
 /// What the program says about one tensor of a method's interface.
 struct TensorInfo {
@@ -99,6 +102,8 @@ class TANDEM_EXPORT Program {
   /// The parsed file, for tools; defined in src/format.
   [[nodiscard]] const format::Program& file() const noexcept;
   [[nodiscard]] const format::DataMap& data() const noexcept;
+  /// Watches over methods that are loaded one by one, without a Module; defined in src/runtime.
+  [[nodiscard]] const std::shared_ptr<runtime::StateStore>& unshared_states() const noexcept;
 
  private:
   struct Impl;

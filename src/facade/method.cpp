@@ -3,6 +3,7 @@
 #include "base/fork.h"
 #include "facade/devices.h"
 #include "facade/method_meta.h"
+#include "facade/shared_buffers.h"
 #include "runtime/execute/dispatcher.h"
 #include "runtime/lower/lower.h"
 #include "runtime/state.h"
@@ -30,6 +31,8 @@ struct Method::Impl {
   std::shared_ptr<const runtime::Schedule> schedule;  // keeps the program
   device::Device* device = nullptr;
   std::shared_ptr<SeededScheduler> scheduler;
+  std::shared_ptr<runtime::StateStore> states;  // null without a state
+  SharedBuffers shared_buffers;
   std::shared_ptr<State> state;
   std::shared_ptr<runtime::Dispatcher> dispatcher;
 };
@@ -73,7 +76,9 @@ Result<std::shared_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
   impl->scheduler = options.scheduler;
   std::shared_ptr<runtime::State> state;
   if (runtime::State::is_needed(*schedule)) {
-    auto made = runtime::State::create(impl->schedule, *device, options.states);
+    impl->states = options.states != nullptr ? options.states : program->unshared_states();
+    impl->shared_buffers = facade::shared_buffers(*program, options.shared_buffers);
+    auto made = runtime::State::create(impl->schedule, *device, impl->states, impl->shared_buffers);
     if (!made.ok()) return in_file(std::move(made).error());
     state = *std::move(made);
     impl->state = std::make_shared<State>(state);
@@ -118,7 +123,14 @@ std::vector<GraphInfo> Method::graphs() const { return impl_->dispatcher->graphs
 Result<std::shared_ptr<State>> Method::new_state() {
   TANDEM_CHECK_OK(base::refuse_forked_child());
   if (impl_->state == nullptr) return std::shared_ptr<State>{};
-  TANDEM_TRY(auto state, runtime::State::create(impl_->schedule, *impl_->device, nullptr));
+  if (const std::string& shared = impl_->state->impl()->shared_buffer(); !shared.empty()) {
+    return Error{ErrorCode::NotSupported,
+                 "the method shares a buffer with other methods, which a state of one method cannot have; load the program "
+                 "by a further Module for a further conversation"}
+        .with_expected("buffers of its own", shared)
+        .with_method(std::string{impl_->schedule->method});
+  }
+  TANDEM_TRY(auto state, runtime::State::create(impl_->schedule, *impl_->device, impl_->states, impl_->shared_buffers));
   return std::make_shared<State>(std::move(state));
 }
 

@@ -6,6 +6,7 @@
 #include "format/data_map.h"
 #include "format/ptd/ptd.h"
 #include "format/pte/pte.h"
+#include "runtime/state_store.h"
 
 #include <deque>
 #include <system_error>
@@ -37,6 +38,7 @@ struct Program::Impl {
   std::deque<format::DataFile> data_files;
   format::DataMap data;
   MappedNamedData named_data{data};
+  std::shared_ptr<runtime::StateStore> unshared_states = std::make_shared<runtime::StateStore>(/*shares=*/false);
 
   Status parse(format::Bytes bytes, std::span<const format::Bytes> data_bytes,
                std::span<const std::string> data_names) {
@@ -110,6 +112,7 @@ const std::string& Program::folder() const noexcept { return impl_->folder; }
 const NamedData& Program::named_data() const noexcept { return impl_->named_data; }
 const format::Program& Program::file() const noexcept { return impl_->file; }
 const format::DataMap& Program::data() const noexcept { return impl_->data; }
+const std::shared_ptr<runtime::StateStore>& Program::unshared_states() const noexcept { return impl_->unshared_states; }
 
 namespace facade {
 

@@ -58,6 +58,7 @@ struct ValuePlan {
   std::uint64_t planned_offset = 0;
   const std::byte* constant = nullptr;   ///< Constant: its bytes in the file, or an aligned copy of them.
   std::span<const std::byte> initial{};  ///< First bytes of mutable memory; empty: zeros.
+  bool is_shared = false;                ///< A mutable buffer that methods share by its place (kSharedArena).
   std::string_view name{};               ///< Fully qualified name, if the file has one.
   std::uint32_t view_of = kNone;         ///< Value whose bytes it has from the start, without a step that says so.
   bool reset = false;                    ///< Steps move or compute it: every run starts from the stored value.
@@ -111,12 +112,14 @@ struct DelegatePlan {
   bool prefers_graph = false;      ///< It was told to be in one.
   std::uint32_t alignment = 1;     ///< Of its tensors.
   std::vector<AliasedOutput> aliased_outputs{};
+  std::span<const MutableBuffer> buffers{};  ///< The delegate's own list. Empty if it is not `stateful`.
+  bool shares_buffers = false;               ///< It was told that named ones are one for all methods.
 };
 
 /// A mutable value that outlives an execution.
 struct StatePlan {
   std::uint32_t value = kNone;
-  bool shared = false;  ///< With other methods that plan it at the same place of a shared arena.
+  bool shared = false;  ///< With other methods that plan it at the same place (ValuePlan::is_shared).
 };
 
 /// Which stream each step runs on, and what orders steps on different streams.
@@ -146,12 +149,18 @@ struct Region {
     std::uint32_t value = kNone;
     bool is_input = false;  ///< A step reads it before any has written it.
   };
+  /// A buffer of a delegate in the host's memory: its steps read and write it while they are enqueued.
+  struct HostBuffer {
+    std::uint32_t delegate = 0;
+    std::uint32_t buffer = 0;
+  };
   std::uint32_t first = 0;  ///< Step.
   std::uint32_t end = 0;    ///< The step after the last.
   bool stateful = false;    ///< Some delegate keeps state of its own.
   bool changes_state = false;
   std::uint32_t branches = 1;  ///< That a graph may run side by side.
   std::vector<Use> uses{};     ///< Every value that its steps name, once.
+  std::vector<HostBuffer> host_buffers{};
 };
 
 /// What of a region may run side by side in a graph. The steps of one branch follow each other and share scratch; step

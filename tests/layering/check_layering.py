@@ -51,7 +51,7 @@ RULES = {
     "src/backends/tensorrt/nvinfer": Rule(("src/backends/tensorrt/plugin_api.h", "src/backends/tensorrt/nvinfer"),
                                           ("NvInfer", "cuda")),
     "src/backends/custom": Rule(DEVICE + ("src/backends/custom",), ("fmt/",)),
-    "src/facade": Rule(FACADE, ("fmt/",)),
+    "src/facade": Rule(FACADE, ("fmt/", "nlohmann/")),
     # The one file that names what this build contains.
     "src/facade/builtin_backends.cpp": Rule(FACADE + ("src/backends",), ("fmt/",)),
     "src/capi": Rule((PUBLIC, "src/capi")),

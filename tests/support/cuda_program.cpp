@@ -101,7 +101,14 @@ Status CudaMethod::load_calls() {
     context.compile_specs = compile_specs;
     context.named_data = &program_->named_data();
     TANDEM_TRY(auto prepared, backend->prepare(delegate.payload, context));
-    TANDEM_TRY(call->context, prepared->new_context());
+    std::vector<std::byte*> buffers;
+    for (const MutableBuffer& buffer : prepared->buffers()) {
+      if (buffer.on_host) return Error{ErrorCode::NotSupported, "a buffer in the host's memory"};
+      buffers.push_back(static_cast<std::byte*>(allocate(buffer.initial.size())));
+      if (buffers.back() == nullptr) return Error{ErrorCode::OutOfMemory, "a buffer"};
+      TANDEM_CHECK_OK(functions_.upload(0, buffers.back(), buffer.initial));
+    }
+    TANDEM_TRY(call->context, prepared->new_context_on(buffers));
     call->results.resize(prepared->output_count());
     delegates_.push_back(std::move(prepared));
     calls_.push_back(std::move(call));

@@ -2,6 +2,7 @@
 
 #include "base/strided_copy.h"
 #include "device/host/host_device.h"
+#include "support/context_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -210,7 +211,7 @@ void FixtureMethod::load(const std::string& payload, const LoadContext& context,
                          std::vector<ArgumentMemory*> arguments) {
   auto delegate = backend.prepare(std::as_bytes(std::span{payload}), context);
   ASSERT_TRUE(delegate.ok()) << delegate.error().to_string();
-  auto instance = (*delegate)->new_context();
+  auto instance = ContextWithMemory::create(**delegate);
   ASSERT_TRUE(instance.ok()) << instance.error().to_string();
   runners_.push_back(std::make_unique<DelegateRunner>(std::move(*instance), arguments, (*delegate)->output_count()));
   delegates_.push_back(std::move(*delegate));

@@ -81,7 +81,10 @@ class Context final : public DelegateContext {
 
 class OnGpu final : public Delegate {
  public:
-  explicit OnGpu(std::unique_ptr<Delegate> host) : host_{std::move(host)} {}
+  explicit OnGpu(std::unique_ptr<Delegate> host) : host_{std::move(host)} {
+    buffers_.assign(host_->buffers().begin(), host_->buffers().end());
+    for (MutableBuffer& buffer : buffers_) buffer.on_host = false;
+  }
   DelegateCapabilities capabilities() const override {
     DelegateCapabilities capabilities = host_->capabilities();
     capabilities.runs_on_host = false;
@@ -91,13 +94,16 @@ class OnGpu final : public Delegate {
   std::size_t output_count() const override { return host_->output_count(); }
   std::vector<AccessMode> accesses(std::size_t count) const override { return host_->accesses(count); }
   std::vector<AliasedOutput> aliased_outputs() const override { return host_->aliased_outputs(); }
-  Result<std::unique_ptr<DelegateContext>> new_context() const override {
-    TANDEM_TRY(auto host, host_->new_context());
+  std::span<const MutableBuffer> buffers() const override { return buffers_; }
+  Result<std::unique_ptr<DelegateContext>> new_context() const override { return new_context_on({}); }
+  Result<std::unique_ptr<DelegateContext>> new_context_on(std::span<std::byte* const> memory) const override {
+    TANDEM_TRY(auto host, host_->new_context_on(memory));
     return std::unique_ptr<DelegateContext>{new Context{std::move(host), host_->output_count()}};
   }
 
  private:
   std::unique_ptr<Delegate> host_;
+  std::vector<MutableBuffer> buffers_{};
 };
 
 }  // namespace

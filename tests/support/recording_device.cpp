@@ -22,7 +22,7 @@ std::vector<ByteAccess> accesses_of(runtime::Run& run) {
   std::vector<ByteAccess> accesses{bytes_at(&run.instance(), 1, AccessMode::Update)};
   if (run.state() != nullptr) {
     for (const auto& memory : run.state()->memory()) {
-      accesses.push_back(bytes_at(memory->buffer.data(), memory->buffer.size(), AccessMode::Update));
+      accesses.push_back(bytes_at(memory->data(), memory->bytes().size(), AccessMode::Update));
     }
   }
   for (const Value& input : run.inputs()) {

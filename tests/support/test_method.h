@@ -70,7 +70,7 @@ class TestMethod {
     schedule_ = std::move(lowered);
     std::shared_ptr<runtime::State> state;
     if (runtime::State::is_needed(*schedule_)) {
-      TANDEM_TRY(state, runtime::State::create(schedule_, device_, options.states));
+      TANDEM_TRY(state, runtime::State::create(schedule_, device_, options.states, options.shared_buffers));
       state_ = std::make_shared<State>(state);
     }
     TANDEM_TRY(dispatcher_, runtime::Dispatcher::create(schedule_, device_, std::move(state), options));

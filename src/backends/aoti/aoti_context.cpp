@@ -80,6 +80,23 @@ AotiContext::AotiContext(ReadyContainer ready, std::shared_ptr<const Weights> we
 
 AotiContext::~AotiContext() { drop_outputs(); }
 
+Status AotiContext::use_buffers(std::span<std::byte* const> memory) {
+  buffers_.assign(memory.begin(), memory.end());
+  return weights_->bind(ready_, buffers_);
+}
+
+/// Memory for the model's buffers with their initial contents, for a run whose effects nobody may see.
+Result<std::vector<DeviceBytes>> AotiContext::make_trial_buffers() {
+  std::vector<DeviceBytes> made;
+  for (const MutableBuffer& buffer : weights_->buffers()) {
+    AotiDevice& where = buffer.on_host ? *host_device() : *device_;
+    TANDEM_TRY(DeviceBytes memory, allocate(where, buffer.initial.size()));
+    TANDEM_CHECK_OK(where.upload(memory.get(), buffer.initial));
+    made.push_back(std::move(memory));
+  }
+  return made;
+}
+
 Status AotiContext::check_counts(std::size_t arguments, std::size_t outputs) const {
   if (arguments == inputs_.size() + outputs_.size() && outputs == outputs_.size()) return {};
   return Error{ErrorCode::InvalidArgument, "wrong number of delegate arguments"}.with_expected(
@@ -124,6 +141,12 @@ Status AotiContext::warm_up(std::span<const Argument* const> arguments) {
     if (stand_ins.size() <= input_count()) bytes = base::align_up(bytes, kZerosAlignment) + range_of(copy.tensor).end;
   }
   TANDEM_TRY(DeviceBytes zeros, allocate(*device_, bytes));
+  TANDEM_TRY(std::vector<DeviceBytes> trial_buffers, make_trial_buffers());
+  if (!trial_buffers.empty()) {
+    std::vector<std::byte*> memory;
+    for (const DeviceBytes& buffer : trial_buffers) memory.push_back(buffer.get());
+    TANDEM_CHECK_OK(weights_->bind(ready_, memory));
+  }
   std::size_t offset = 0;
   for (Argument& argument : stand_ins) {
     if (pointers.size() < input_count() && argument.is_tensor()) {
@@ -143,7 +166,8 @@ Status AotiContext::warm_up(std::span<const Argument* const> arguments) {
   drop_outputs();
   zeros.reset();
   TANDEM_CHECK_OK(device_->finish());
-  TANDEM_CHECK_OK(ready_.reset());
+  if (!buffers_.empty()) TANDEM_CHECK_OK(weights_->bind(ready_, buffers_));
+  trial_buffers.clear();
   if (ran.ok()) return memory_.reserve();
   if (ran.error().code() != ErrorCode::BackendFailed) return ran;
   base::log(LogLevel::Debug,

@@ -17,13 +17,17 @@ namespace tandem::aoti {
 ///
 /// On the host the first run of each set of shapes records its allocations. On other devices the first bind() runs the
 /// delegate once, on zeros and a stream of the device's own, and waits for it: that loads the kernels, records, and
-/// shows a library that does not fit the device. What the run did to the model's state is undone. Runs then neither
+/// shows a library that does not fit the device. That run has buffers of its own, gone after it. Runs then neither
 /// allocate nor wait; the first one at other shapes than those allocates, in the stream's order.
 class AotiContext final : public DelegateContext {
  public:
   /// `weights` is kept alive.
   AotiContext(ReadyContainer ready, std::shared_ptr<const Weights> weights);
   ~AotiContext() override;
+
+  /// Puts the model's buffers into `memory`, one entry for each of Weights::buffers().
+  /// Lifetime: the memory outlives the context. Errors: as Weights::bind().
+  [[nodiscard]] Status use_buffers(std::span<std::byte* const> memory);
 
   [[nodiscard]] Result<BoundLayout> bind(std::span<const Argument* const> arguments) override;
   [[nodiscard]] Status enqueue(EnqueueArgs& args) override;
@@ -34,6 +38,7 @@ class AotiContext final : public DelegateContext {
  private:
   [[nodiscard]] std::size_t input_count() const noexcept { return inputs_.size(); }
   [[nodiscard]] Status warm_up(std::span<const Argument* const> arguments);
+  [[nodiscard]] Result<std::vector<DeviceBytes>> make_trial_buffers();
   [[nodiscard]] Status record(EnqueueArgs& args);
   [[nodiscard]] Status run_once(std::span<Argument* const> arguments, std::span<std::byte> scratch);
   [[nodiscard]] Status check_counts(std::size_t arguments, std::size_t outputs) const;
@@ -52,6 +57,7 @@ class AotiContext final : public DelegateContext {
   std::shared_ptr<AotiDevice> device_;
   RunMemory memory_;  ///< Outlives the container: handles in it refer here.
   ReadyContainer ready_;
+  std::vector<std::byte*> buffers_;  ///< Of use_buffers().
   std::vector<AtenTensor*> inputs_;
   std::vector<AtenTensor*> outputs_;  ///< Of the last run; what OutputResults point into.
   std::vector<RunMemory::Output> results_;

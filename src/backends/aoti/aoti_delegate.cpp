@@ -20,11 +20,11 @@ class AotiDelegate final : public Delegate {
  public:
   /// `first` is what loading made; who asks first gets it.
   AotiDelegate(const AotiDevice& device, std::shared_ptr<const Weights> weights, std::size_t output_count,
-               std::unique_ptr<AotiContext> first, bool prefers_graph)
+               std::unique_ptr<AotiContext> first, AotiOptions options)
       : device_{device},
         weights_{std::move(weights)},
         output_count_{output_count},
-        prefers_graph_{prefers_graph},
+        options_{options},
         first_{std::move(first)} {}
 
   DelegateCapabilities capabilities() const override {
@@ -33,21 +33,34 @@ class AotiDelegate final : public Delegate {
     capabilities.runs_on_host = device_.runs_on_host();
     capabilities.capturable = !device_.runs_on_host();
     capabilities.recordable = !device_.runs_on_host();
-    capabilities.prefers_graph = prefers_graph_;
+    capabilities.prefers_graph = options_.prefers_graph;
+    capabilities.shares_buffers = options_.shares_buffers;
     capabilities.warmup_runs = device_.runs_on_host() ? 0 : 1;  // the first run at new sizes allocates
     return capabilities;
   }
 
   std::size_t output_count() const override { return output_count_; }
 
-  Result<std::unique_ptr<DelegateContext>> new_context() const override {
-    if (auto first = take_first(); first != nullptr) return first;
-    TANDEM_TRY(ReadyContainer ready, weights_->make_container());
-    return std::make_unique<AotiContext>(std::move(ready), weights_);
+  std::span<const MutableBuffer> buffers() const override { return weights_->buffers(); }
+
+  Result<std::unique_ptr<DelegateContext>> new_context() const override { return new_context_on({}); }
+
+  Result<std::unique_ptr<DelegateContext>> new_context_on(std::span<std::byte* const> memory) const override {
+    if (memory.size() != weights_->buffers().size()) {
+      return Error{ErrorCode::InvalidArgument, "memory is missing for buffers of the delegate"}.with_expected(
+          std::to_string(weights_->buffers().size()), std::to_string(memory.size()));
+    }
+    std::unique_ptr<AotiContext> context = take_first();
+    if (context == nullptr) {
+      TANDEM_TRY(ReadyContainer ready, weights_->make_container());
+      context = std::make_unique<AotiContext>(std::move(ready), weights_);
+    }
+    if (!memory.empty()) TANDEM_CHECK_OK(context->use_buffers(memory));
+    return context;
   }
 
  private:
-  std::unique_ptr<DelegateContext> take_first() const {
+  std::unique_ptr<AotiContext> take_first() const {
     const std::scoped_lock lock{mutex_};
     return std::move(first_);
   }
@@ -55,7 +68,7 @@ class AotiDelegate final : public Delegate {
   const AotiDevice& device_;
   std::shared_ptr<const Weights> weights_;
   std::size_t output_count_;
-  bool prefers_graph_;
+  AotiOptions options_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<AotiContext> first_;
 };
@@ -109,7 +122,7 @@ Status bind_ahead(AotiContext& context, std::span<const ArgumentSpec> specs) {
 
 Result<std::unique_ptr<Delegate>> load_delegate(AotiDevice& device, std::span<const std::byte> payload,
                                                 const LoadContext& context, std::string_view method,
-                                                bool prefers_graph) {
+                                                AotiOptions options) {
   TANDEM_TRY(const Payload parsed, parse_payload(payload, method));
   TANDEM_TRY(const FoundBytes code, find_first(*context.named_data, parsed.library_keys));
   TANDEM_TRY(auto library, open_shared(code.bytes, code.key, device.shims()));
@@ -120,18 +133,18 @@ Result<std::unique_ptr<Delegate>> load_delegate(AotiDevice& device, std::span<co
   const std::size_t outputs = ready.container->output_count();
   auto first = std::make_unique<AotiContext>(std::move(ready), weights);
   if (!device.runs_on_host()) TANDEM_CHECK_OK(bind_ahead(*first, context.arguments));
-  return std::make_unique<AotiDelegate>(device, std::move(weights), outputs, std::move(first), prefers_graph);
+  return std::make_unique<AotiDelegate>(device, std::move(weights), outputs, std::move(first), options);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Delegate>> prepare_delegate(AotiDevice& device, std::span<const std::byte> payload,
                                                    const LoadContext& context, std::string_view method,
-                                                   bool prefers_graph) {
+                                                   AotiOptions options) {
   if (context.named_data == nullptr) {
     return Error{ErrorCode::InvalidArgument, "AOTInductor delegates need the program's named data"};
   }
-  auto delegate = load_delegate(device, payload, context, method, prefers_graph);
+  auto delegate = load_delegate(device, payload, context, method, options);
   if (delegate.ok()) return delegate;
   ErrorSite site;
   site.method = context.method;

@@ -43,8 +43,8 @@ class AotiDevice : public MemorySource {
   /// same bytes. Blocks.
   /// Lifetime: `bytes` outlive the result.
   [[nodiscard]] virtual Result<std::shared_ptr<std::byte>> place(std::span<const std::byte> bytes) = 0;
-  /// Copies within the device. Blocks until it is done.
-  [[nodiscard]] virtual Status duplicate(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  /// Copies bytes of the host to the device. Blocks until it is done.
+  [[nodiscard]] virtual Status upload(std::byte* to, std::span<const std::byte> from) = 0;
 
   /// What the library calls its stream when it runs on `stream`.
   [[nodiscard]] virtual void* native(device::Stream& stream) const noexcept = 0;

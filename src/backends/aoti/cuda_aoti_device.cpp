@@ -94,14 +94,6 @@ std::int32_t CudaAotiDevice::aten_type() const noexcept { return kAtenCuda; }
 
 const ShimTable& CudaAotiDevice::shims() const { return shim_table_cuda(); }
 
-Status CudaAotiDevice::duplicate(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes == 0) return {};
-  const CudaGpu::Scope scope{gpu_};
-  cudaError_t code = functions().copy(to, from, bytes, cudaMemcpyDeviceToDevice, gpu_.stream());
-  if (code == cudaSuccess) code = functions().stream_synchronize(gpu_.stream());
-  return code == cudaSuccess ? Status{} : Status{functions().error(code, "cudaMemcpyAsync").with_device(gpu_.name())};
-}
-
 void CudaAotiDevice::begin(void* stream) noexcept {
   if (depth_++ != 0) return;
   stream_ = stream != nullptr ? static_cast<cudaStream_t>(stream) : gpu_.stream();
@@ -130,6 +122,9 @@ void CudaAotiDevice::unload() noexcept {
 
 const char* CudaAotiDevice::copy_elements(const AtenTensor& target, const AtenTensor& source) noexcept {
   if (!may_enqueue("a copy of elements")) return "it cannot be recorded";
+  // A graph would copy what the host's memory holds when it runs, not what it holds now.
+  const bool crosses = target.device_type == kAtenCpu || source.device_type == kAtenCpu;
+  if (crosses && !may_wait("a copy between host and device")) return "it cannot be captured";
   return copy_on_stream(functions(), stream_, target, source);
 }
 

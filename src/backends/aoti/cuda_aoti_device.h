@@ -37,7 +37,9 @@ class CudaAotiDevice final : public AotiDevice {
 
   Result<std::shared_ptr<AotiDevice>> for_container() override { return std::make_shared<CudaAotiDevice>(gpu_); }
   Result<std::shared_ptr<std::byte>> place(std::span<const std::byte> bytes) override { return gpu_.place(bytes); }
-  Status duplicate(std::byte* to, const std::byte* from, std::size_t bytes) override;
+  Status upload(std::byte* to, std::span<const std::byte> from) override {
+    return functions().upload(gpu_.index(), to, from);
+  }
 
   void* native(device::Stream& stream) const noexcept override { return functions().native(stream); }
   void begin(void* stream) noexcept override;

@@ -2,6 +2,7 @@
 
 #include "backends/aoti/aoti_delegate.h"
 #include "backends/aoti/cuda_aoti_device.h"
+#include "backends/aoti/sharing_option.h"
 #include "base/log.h"
 
 #include <algorithm>
@@ -53,13 +54,14 @@ class CudaBackend final : public Backend {
     auto device = cuda_device(functions_, index);
     if (!device.ok()) return std::move(device).error().with_backend(std::string{context.backend_id}, context.delegate);
     TANDEM_TRY(const bool prefers_graph, is_told_to_use_graphs(context));
-    return prepare_delegate(**device, payload, context, method_of(context), prefers_graph);
+    TANDEM_TRY(const bool shares_buffers, sharing_.is_told(context));
+    return prepare_delegate(**device, payload, context, method_of(context), {prefers_graph, shares_buffers});
   }
 
   Status set_options(const BackendOptions& options) override {
     TANDEM_CHECK_OK(check_type<bool>(options, "use_shared_cuda_stream"));
     TANDEM_CHECK_OK(check_type<std::string>(options, kGraphOption));
-    TANDEM_CHECK_OK(check_type<bool>(options, "weight_sharing_across_methods"));
+    TANDEM_CHECK_OK(sharing_.set(options));
     if (options.find("use_shared_cuda_stream") != nullptr) {
       base::log(LogLevel::Info, "CudaBackend: use_shared_cuda_stream has no effect, a run is on one stream anyway");
     }
@@ -84,6 +86,7 @@ class CudaBackend final : public Backend {
   const CudaFunctions& functions_;
   mutable std::mutex mutex_;
   std::string graph_methods_{};
+  SharingOption sharing_{};
 };
 
 }  // namespace

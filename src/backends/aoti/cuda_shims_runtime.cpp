@@ -91,6 +91,9 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
 cudaError_t copy_async(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                        cudaStream_t stream) noexcept {
   return in_order("cudaMemcpyAsync", [&](CudaAotiDevice& device) {
+    // A graph would copy what the host's memory holds when it runs, not what it holds now.
+    const bool crosses = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToHost;
+    if (crosses && !device.may_wait("cudaMemcpyAsync between host and device")) return cudaErrorNotSupported;
     return device.functions().copy(to, from, bytes, kind, device.stream_for(stream));
   });
 }

@@ -32,11 +32,11 @@ class HostAotiDevice final : public AotiDevice {
       return std::shared_ptr<std::byte>{std::shared_ptr<void>{}, data};
     }
     TANDEM_TRY(DeviceBytes copied, aoti::allocate(*this, bytes.size()));
-    ignore(duplicate(copied.get(), data, bytes.size()), "does not fail on the host");
+    ignore(upload(copied.get(), bytes), "does not fail on the host");
     return std::shared_ptr<std::byte>{std::move(copied)};
   }
-  Status duplicate(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    if (bytes != 0) std::memcpy(to, from, bytes);
+  Status upload(std::byte* to, std::span<const std::byte> from) override {
+    if (!from.empty()) std::memcpy(to, from.data(), from.size());
     return {};
   }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -17,14 +18,12 @@ constexpr std::size_t kBlobAlignment = 64;
 
 std::string bytes_text(std::size_t bytes) { return std::to_string(bytes) + " bytes"; }
 
-}  // namespace
-
-Status ReadyContainer::reset() const {
-  for (const StateBytes& buffer : state) {
-    TANDEM_CHECK_OK(buffer.device->duplicate(buffer.data.get(), buffer.initial, buffer.bytes));
-  }
-  return {};
+/// Libraries that do not tell what a constant is may write to it.
+bool may_change(const ConstantInfo& info) noexcept {
+  return info.kind == ConstantKind::Buffer || info.kind == ConstantKind::Unknown;
 }
+
+}  // namespace
 
 Result<std::unique_ptr<const Weights>> Weights::load(std::shared_ptr<const Library> library, const Payload& payload,
                                                      const NamedData& named_data, AotiDevice& device) {
@@ -32,8 +31,7 @@ Result<std::unique_ptr<const Weights>> Weights::load(std::shared_ptr<const Libra
   TANDEM_TRY(std::vector<ConstantInfo> constants, probe->constants());
   std::unique_ptr<Weights> weights{new Weights{std::move(library), device}};
   weights->has_folded_ = std::erase_if(constants, [](const ConstantInfo& info) { return info.folded; }) != 0;
-  weights->has_state_ =
-      std::ranges::any_of(constants, [](const ConstantInfo& info) { return info.kind == ConstantKind::Buffer; });
+  weights->has_state_ = std::ranges::any_of(constants, may_change);
   if (constants.empty()) return weights;
   if (const auto* entries = std::get_if<std::vector<ConstantEntry>>(&payload.weights)) {
     TANDEM_CHECK_OK(weights->load_entries(*entries, constants, named_data));
@@ -71,22 +69,44 @@ Status Weights::load_blob(std::span<const std::byte> blob, std::span<const Const
     return Error{ErrorCode::IncompatibleDelegate, "the library made another number of constants than it lists"}
         .with_expected(std::to_string(constants.size()), std::to_string(handles.size()));
   }
+  std::size_t offset = 0;
   for (std::size_t i = 0; i < constants.size(); ++i) {
     Constant constant{constants[i], *handles[i], handles[i]->base, constants[i].bytes};
+    const std::span<const std::byte> initial = blob.subspan(std::exchange(offset, offset + constant.bytes), constant.bytes);
     if (handles[i]->storage_bytes > constant.bytes) {
       return Error{ErrorCode::IncompatibleDelegate, "a constant reaches beyond its bytes"}
           .with_key(constant.info.name)
           .with_expected("at most " + bytes_text(constant.bytes), bytes_text(handles[i]->storage_bytes));
     }
+    if (may_change(constant.info)) add_to_buffer(constant, constant.info.fqn, std::to_string(i), initial);
     constants_.push_back(std::move(constant));
   }
   return {};
+}
+
+void Weights::add_to_buffer(Constant& constant, std::string_view name, std::string storage,
+                            std::span<const std::byte> initial) {
+  if (constant.bytes == 0) return;
+  const auto [found, is_new] = buffer_of_storage_.try_emplace(std::move(storage), buffers_.size());
+  if (is_new) buffers_.push_back({.initial = initial, .on_host = constant.prototype.device_type == kAtenCpu});
+  constant.buffer = found->second;
+  constant.data = nullptr;
+  // Names that the compiler makes up begin anew in every library.
+  if (name.starts_with("_tensor_constant")) name = {};
+  const AtenTensor& as = constant.prototype;
+  buffers_[constant.buffer].tensors.push_back({.name = std::string{name},
+                                               .dtype = as.dtype,
+                                               .sizes = {as.sizes, as.sizes + as.rank},
+                                               .strides = {as.strides, as.strides + as.rank},
+                                               .offset = as.offset});
 }
 
 Status Weights::load_entries(std::span<const ConstantEntry> entries, std::span<const ConstantInfo> constants,
                              const NamedData& named_data) {
   std::map<std::string_view, const ConstantEntry*> by_name;
   for (const ConstantEntry& entry : entries) by_name.emplace(entry.fqn, &entry);
+  std::vector<const ConstantEntry*> stored;
+  std::set<std::string_view> may_change_key;  // also what else lies in such storage
   for (const ConstantInfo& info : constants) {
     auto found = by_name.find(info.fqn);
     if (found == by_name.end()) found = by_name.find(info.name);
@@ -94,13 +114,18 @@ Status Weights::load_entries(std::span<const ConstantEntry> entries, std::span<c
       return Error{ErrorCode::InvalidProgram, "the payload has no entry for a constant of the library"}.with_key(
           info.fqn.empty() ? info.name : info.fqn);
     }
-    TANDEM_TRY(Constant constant, make_constant(info, *found->second, named_data));
+    stored.push_back(found->second);
+    if (may_change(info)) may_change_key.insert(found->second->storage_key);
+  }
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    const bool in_buffer = may_change_key.contains(stored[i]->storage_key);
+    TANDEM_TRY(Constant constant, make_constant(constants[i], *stored[i], in_buffer, named_data));
     constants_.push_back(std::move(constant));
   }
   return {};
 }
 
-Result<Weights::Constant> Weights::make_constant(const ConstantInfo& info, const ConstantEntry& entry,
+Result<Weights::Constant> Weights::make_constant(const ConstantInfo& info, const ConstantEntry& entry, bool in_buffer,
                                                  const NamedData& named_data) {
   const bool on_host = entry.device_type == kAtenCpu;
   if (!on_host && entry.device_type != device_.aten_type()) {
@@ -134,8 +159,12 @@ Result<Weights::Constant> Weights::make_constant(const ConstantInfo& info, const
   const char* why = set_geometry(
       constant.prototype, {static_cast<std::int64_t>(entry.sizes.size()), entry.sizes.data(), entry.strides.data()});
   if (why != nullptr) return Error{ErrorCode::InvalidProgram, why}.with_key(entry.fqn);
+  if (in_buffer && constant.bytes != 0) {
+    add_to_buffer(constant, entry.fqn, entry.storage_key, bytes);
+    return constant;
+  }
   TANDEM_TRY(std::shared_ptr<std::byte> placed, (on_host ? *host_device() : device_).place(bytes));
-  constant.initial = placed.get();
+  constant.data = placed.get();
   placed_.push_back(std::move(placed));
   return constant;
 }
@@ -144,37 +173,20 @@ Result<ReadyContainer> Weights::make_container() const {
   ReadyContainer ready;
   TANDEM_TRY(ready.container, Container::create(library_, device_));
   ready.device = ready.container->device();
-  if (!constants_.empty()) {
-    TANDEM_CHECK_OK(bind(ready));
-  } else if (!blob_.empty()) {
+  if (constants_.empty() && !blob_.empty()) {
     const auto loaded = ready.container->load_blob(blob_);
     if (!loaded.ok()) return loaded.error();
   }
-  // Left to the first run, folding would mix its allocations into that run's record. Without anything to fold, the
-  // library only complains.
-  if (has_folded_) TANDEM_CHECK_OK(ready.container->fold());
+  if (buffers_.empty()) TANDEM_CHECK_OK(bind(ready, {}));
   return ready;
 }
 
-Status Weights::bind(ReadyContainer& ready) const {
-  if (!ready.container->can_bind()) {
+Status Weights::bind(ReadyContainer& ready, std::span<std::byte* const> memory) const {
+  if (!constants_.empty() && !ready.container->can_bind()) {
     return Error{ErrorCode::IncompatibleDelegate, "the library can't be given its constants one by one"};
   }
-  std::map<const std::byte*, std::byte*> state;  // constants of one storage share the copy
-  AotiDevice& device = *ready.device;
   std::vector<ConstantPair> pairs;
   for (const Constant& constant : constants_) {
-    std::byte* data = constant.initial;
-    if (constant.info.kind == ConstantKind::Buffer && constant.bytes != 0) {
-      std::byte*& copy = state[constant.initial];
-      if (copy == nullptr) {
-        AotiDevice& where = constant.prototype.device_type == kAtenCpu ? *host_device() : device;
-        TANDEM_TRY(DeviceBytes memory, allocate(where, constant.bytes));
-        copy = memory.get();
-        ready.state.push_back({std::move(memory), &where, constant.initial, constant.bytes});
-      }
-      data = copy;
-    }
     AtenTensor& handle = ready.container->state().handles.take();  // swept with the container, which refers to it
     handle.dtype = constant.prototype.dtype;
     handle.device_type = constant.prototype.device_type;
@@ -184,12 +196,14 @@ Status Weights::bind(ReadyContainer& ready) const {
     std::ranges::copy(constant.prototype.sizes, handle.sizes);
     std::ranges::copy(constant.prototype.strides, handle.strides);
     handle.defined = true;
-    handle.base = data;
+    handle.base = constant.buffer == kNoBuffer ? constant.data : memory[constant.buffer];
     handle.storage_bytes = constant.bytes;
     pairs.push_back({constant.info.name.c_str(), &handle});
   }
-  TANDEM_CHECK_OK(ready.reset());
-  return ready.container->bind(pairs);
+  if (!pairs.empty()) TANDEM_CHECK_OK(ready.container->bind(pairs));
+  // Left to the first run, folding would mix its allocations into that run's record. Without anything to fold, the
+  // library only complains.
+  return has_folded_ ? ready.container->fold() : Status{};
 }
 
 }  // namespace tandem::aoti

@@ -7,35 +7,31 @@
 #include <tandem/result.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace tandem::aoti {
 
-/// A buffer of the model as one container has it; it may change.
-struct StateBytes {
-  DeviceBytes data{};
-  AotiDevice* device = nullptr;
-  const std::byte* initial = nullptr;  ///< On the same device.
-  std::size_t bytes = 0;
-};
-
-/// A container with its constants, ready to run. The container goes first, what it runs on last.
+/// A container, ready to run once its constants are bound. The container goes first, what it runs on last.
 struct ReadyContainer {
   std::shared_ptr<AotiDevice> device{};
-  std::vector<StateBytes> state{};
   std::unique_ptr<Container> container{};
-
-  /// Gives the buffers their initial contents. Blocks. Precondition: nothing that uses them is still running.
-  [[nodiscard]] Status reset() const;
 };
 
 /// The constants of one delegate, where its device reads them, shared by all its containers.
 ///
 /// Parameters and tensor constants exist once per delegate. Buffers are what a model may write to (the library does
-/// not tell which ones it does), so every container gets copies with their initial contents. Folded constants are
-/// computed per container.
+/// not tell which ones it does), so whoever runs a container provides memory for them; constants of a kind that the
+/// library does not tell count as buffers. Folded constants are computed per container.
+///
+/// A buffer is its storage in the model: constants whose entries name one storage key lie in one buffer, and those of
+/// a blob are one buffer each. Equal initial bytes say nothing: exporters store them once.
 ///
 /// A blob is copied once: only loading it tells the constants' shapes. Constants that are stored one by one are used
 /// where they lie, in the mapped file, if they are 16-byte aligned; it is mapped read-only, so a model that writes to
@@ -53,28 +49,39 @@ class Weights {
                                                                    const Payload& payload, const NamedData& named_data,
                                                                    AotiDevice& device = *host_device());
 
+  /// A container; with buffers(), it can run after bind().
   [[nodiscard]] Result<ReadyContainer> make_container() const;
+  /// Gives the container its constants, with the buffers in `memory`, one entry each; again if they move. Folds.
+  /// Lifetime: the memory outlives the container, or its next bind().
+  [[nodiscard]] Status bind(ReadyContainer& ready, std::span<std::byte* const> memory) const;
+  /// What containers may write to. Empty also if the library cannot be given its constants one by one.
+  [[nodiscard]] std::span<const MutableBuffer> buffers() const noexcept { return buffers_; }
   /// Whether a container may keep something from one run to the next.
   [[nodiscard]] bool has_state() const noexcept { return has_state_; }
-  /// Whether ReadyContainer::reset() brings back everything that a run may have changed.
+  /// Whether all that a run may change is in buffers().
   [[nodiscard]] bool can_reset() const noexcept { return !has_state_ || !constants_.empty(); }
 
  private:
   /// One constant that is not folded.
   struct Constant {
     ConstantInfo info{};
-    AtenTensor prototype{};        ///< dtype, device and geometry.
-    std::byte* initial = nullptr;  ///< First byte of its storage; what containers use, but for buffers.
-    std::size_t bytes = 0;         ///< Of the storage.
+    AtenTensor prototype{};     ///< dtype, device and geometry.
+    std::byte* data = nullptr;  ///< First byte of its storage, if it is not in a buffer.
+    std::size_t bytes = 0;      ///< Of the storage.
+    std::size_t buffer = kNoBuffer;
   };
+  static constexpr std::size_t kNoBuffer = SIZE_MAX;
 
   Weights(std::shared_ptr<const Library> library, AotiDevice& device) noexcept
       : library_{std::move(library)}, device_{device} {}
   Status load_blob(std::span<const std::byte> blob, std::span<const ConstantInfo> constants);
   Status load_entries(std::span<const ConstantEntry> entries, std::span<const ConstantInfo> constants,
                       const NamedData& named_data);
-  Result<Constant> make_constant(const ConstantInfo& info, const ConstantEntry& entry, const NamedData& named_data);
-  Status bind(ReadyContainer& ready) const;
+  Result<Constant> make_constant(const ConstantInfo& info, const ConstantEntry& entry, bool in_buffer,
+                                 const NamedData& named_data);
+  /// Puts a constant that may change into the buffer of its storage.
+  void add_to_buffer(Constant& constant, std::string_view name, std::string storage,
+                     std::span<const std::byte> initial);
 
   std::shared_ptr<const Library> library_;
   AotiDevice& device_;
@@ -82,6 +89,8 @@ class Weights {
   std::unique_ptr<Container> holder_{};               ///< Holds the copy of the blob; never runs.
   std::vector<std::shared_ptr<std::byte>> placed_{};  ///< What entries lie in.
   std::vector<Constant> constants_{};
+  std::vector<MutableBuffer> buffers_{};
+  std::map<std::string, std::size_t, std::less<>> buffer_of_storage_{};
   bool has_state_ = false;
   bool has_folded_ = false;
 };

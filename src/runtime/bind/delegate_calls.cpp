@@ -5,14 +5,27 @@
 
 namespace tandem::runtime {
 
-Result<DelegateCalls> DelegateCalls::create(const Schedule& schedule, bool stateful) {
+namespace {
+
+Result<std::unique_ptr<DelegateContext>> make_context(const DelegatePlan& plan, std::size_t delegate,
+                                                      std::span<const std::vector<std::shared_ptr<StateMemory>>> memory) {
+  if (plan.buffers.empty()) return plan.delegate->new_context();
+  std::vector<std::byte*> buffers;
+  for (const auto& buffer : memory[delegate]) buffers.push_back(buffer->data());
+  return plan.delegate->new_context_on(buffers);
+}
+
+}  // namespace
+
+Result<DelegateCalls> DelegateCalls::create(const Schedule& schedule, bool stateful,
+                                            std::span<const std::vector<std::shared_ptr<StateMemory>>> memory) {
   DelegateCalls made;
   bool any = false;
   for (std::size_t d = 0; d < schedule.delegates.size(); ++d) {
     const DelegatePlan& plan = schedule.delegates[d];
     made.contexts_.emplace_back();
     if (plan.stateful != stateful) continue;
-    auto context = plan.delegate->new_context();
+    auto context = make_context(plan, d, memory);
     if (!context.ok()) {
       return std::move(context)
           .error()

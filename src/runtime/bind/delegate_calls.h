@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/schedule.h"
+#include "runtime/state_memory.h"
 
 #include <tandem/argument.h>
 #include <tandem/backend.h>
@@ -34,9 +35,11 @@ struct BoundDelegate {
 /// Thread-safety: none; belongs to one execution at a time.
 class DelegateCalls {
  public:
-  /// Contexts of the delegates that keep state, or of the others.
-  /// Errors: what Delegate::new_context() says.
-  [[nodiscard]] static Result<DelegateCalls> create(const Schedule& schedule, bool stateful);
+  /// Contexts of the delegates that keep state, or of the others. `memory` has that of the delegates' buffers, by
+  /// delegate.
+  /// Errors: what Delegate::new_context() and new_context_on() say.
+  [[nodiscard]] static Result<DelegateCalls> create(
+      const Schedule& schedule, bool stateful, std::span<const std::vector<std::shared_ptr<StateMemory>>> memory = {});
 
   /// By step index; null for other steps.
   [[nodiscard]] BoundDelegate* find(std::size_t step) noexcept {

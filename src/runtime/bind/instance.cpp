@@ -108,7 +108,7 @@ void Instance::begin(State* state) noexcept {
   state_ = state;
   if (state == nullptr) return;
   for (std::size_t s = 0; s < schedule_.states.size(); ++s) {
-    values_[schedule_.states[s].value].tensor.data = state->memory()[s]->buffer.data();
+    values_[schedule_.states[s].value].tensor.data = state->memory()[s]->data();
   }
 }
 

@@ -133,6 +133,14 @@ Status may_be_captured(const Schedule& schedule, const ExecuteOptions& options) 
     return refuse(schedule, ErrorCode::InvalidState,
                   "the method's own state in a capture; a state of the graph's own (new_state) can be");
   }
+  for (const Region& region : schedule.regions) {
+    if (region.host_buffers.empty()) continue;
+    return refuse(schedule, ErrorCode::NotSupported,
+                  "a delegate with mutable buffers in the host's memory, in a capture: what they hold when the graph "
+                  "runs is not known now")
+        .with_backend(std::string{schedule.delegates[region.host_buffers.front().delegate].backend_id},
+                      static_cast<int>(region.host_buffers.front().delegate));
+  }
   std::size_t region = 0;
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     if (region < schedule.regions.size() && schedule.regions[region].first == i) {

@@ -11,6 +11,7 @@
 #include "runtime/execute/stream_walk.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <string>
 #include <thread>
@@ -28,6 +29,8 @@ class Dispatcher::Inside {
   Inside& operator=(const Inside&) = delete;
   ~Inside() { innermost = outer_; }
 
+  /// Whether the calling thread is inside a run of any method.
+  [[nodiscard]] static bool any() noexcept { return innermost != nullptr; }
   /// Errors: InvalidState, the calling thread is inside a run of `dispatcher`.
   [[nodiscard]] static Status refuse(const Dispatcher& dispatcher) {
     for (const Inside* run = innermost; run != nullptr; run = run->outer_) {
@@ -64,6 +67,7 @@ class Dispatcher::Turn {
       }
     }
     TANDEM_TRY(turn.lane_, dispatcher.enter(turn.stream(), options));
+    if (turn.state_ != nullptr) turn.state_->note_execution();
     return turn;
   }
   Turn(Turn&& other) noexcept
@@ -305,11 +309,37 @@ Result<bool> Dispatcher::check(std::span<const Value> inputs, const ExecuteOptio
   return captures;
 }
 
+/// Methods that hold buffers of one name, of which nothing says whether they are one: nobody may miss a change.
+Status Dispatcher::check_linked_buffers(const ExecuteOptions& options, const device::Stream& stream) {
+  State* const state = choose_state(options);
+  if (state == nullptr || !state->is_linked()) return {};
+  TANDEM_CHECK_OK(stream.may_wait());
+  return device_.with_current([&] { return state->check_others(!Inside::any()); });
+}
+
+/// The same among the delegates of the method, of which only a run can tell. Where that would make the host wait, it
+/// looks after the first run, and then ever more rarely.
+Status Dispatcher::check_own_buffers(const Turn& turn, const Event& done) {
+  State* const state = turn.state();
+  if (state == nullptr || !state->has_own_links()) return {};
+  if (done.defined()) {
+    if (!state->has_own_change() && !std::has_single_bit(state->executions())) return {};
+    TANDEM_CHECK_OK(done.synchronize());
+  }
+  return device_.with_current([state] { return state->check_own(); });
+}
+
 Status Dispatcher::capture(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options,
                            device::Stream& stream) {
   TANDEM_CHECK_OK(may_be_captured(*schedule_, options));
   TANDEM_CHECK_OK(Inside::refuse(*this));
   const std::shared_ptr<State> state = options.state != nullptr ? options.state->impl() : nullptr;
+  if (state != nullptr && state->is_linked()) {
+    return Error{ErrorCode::NotSupported,
+                 "a capture of a method that may share buffers with another one; its later launches cannot be checked. " +
+                     std::string{kHowToDecide}}
+        .with_method(std::string{schedule_->method});
+  }
   std::optional<base::FairLock> turn;
   if (state != nullptr) turn.emplace(state->order().gate);
   const Inside inside{*this};
@@ -388,6 +418,7 @@ Result<Dispatcher::Started> Dispatcher::start(std::span<const Value> inputs, std
   }
   const bool is_inline = stream.is_inline();
   if (!is_inline || !is_fully_async()) TANDEM_CHECK_OK(stream.may_wait());
+  TANDEM_CHECK_OK(check_linked_buffers(options, stream));
   TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
   Started run;
   if (!on_host()) {
@@ -400,6 +431,7 @@ Result<Dispatcher::Started> Dispatcher::start(std::span<const Value> inputs, std
     TANDEM_CHECK_OK(is_fully_async() ? run_inline(turn, inputs, outputs, options)
                                      : run_with_host(turn, inputs, outputs, options));
   }
+  TANDEM_CHECK_OK(check_own_buffers(turn, run.done));
   return run;
 }
 
@@ -540,21 +572,26 @@ Result<Execution> Dispatcher::execute_async(std::span<const Value> inputs, const
                                              : "the method needs the host between its steps, and there is no executor";
     return Error{ErrorCode::WouldBlock, why}.with_method(std::string{schedule_->method});
   }
+  TANDEM_CHECK_OK(check_linked_buffers(options, stream));
   TANDEM_TRY(const Turn turn, Turn::take(*this, stream, options));
   if (!on_host()) {
     const Clock::time_point begin = Clock::now();
     TANDEM_TRY(shared->done, enqueue_steps(turn, inputs, shared->values, options, false));
     report(turn.lane().trials(), Trial::Span::Enqueueing, begin);
+    TANDEM_CHECK_OK(check_own_buffers(turn, shared->done));
     shared->early = shared->values;
     return Execution{std::move(shared)};
   }
   if (!stream.is_inline()) {
     TANDEM_TRY(const Event done, enqueue(turn, inputs, shared->values, shared, options));
+    TANDEM_CHECK_OK(check_own_buffers(turn, done));
     return Execution{std::move(shared)};
   }
   TANDEM_TRY(shared->done, turn.lane().take_event(stream));
   TANDEM_CHECK_OK(stream.record(*shared->done.impl()));
-  if (Status ran = run_inline(turn, inputs, shared->values, options); !ran.ok()) {
+  Status ran = run_inline(turn, inputs, shared->values, options);
+  if (ran.ok()) ran = check_own_buffers(turn, {});
+  if (!ran.ok()) {
     shared->done.impl()->set_failure(std::move(ran).error());
   }
   shared->early = shared->values;

@@ -75,8 +75,34 @@ void RegionGraphs::read_key(std::uint32_t region) {
     key_.insert(key_.end(), value.tensor.strides, value.tensor.strides + value.tensor.rank);
   }
   for (const device::Buffer& scratch : instance_.device_scratch()) key_.push_back(word(scratch.data()));
-  if (instance_.schedule().regions[region].stateful)
-    key_.push_back(static_cast<std::int64_t>(instance_.state_generation()));
+  const Region& plan = instance_.schedule().regions[region];
+  if (plan.stateful) key_.push_back(static_cast<std::int64_t>(instance_.state_generation()));
+  for (const Region::HostBuffer& one : plan.host_buffers) {
+    const std::span<const std::byte> bytes = instance_.state()->memory_of(one.delegate)[one.buffer]->bytes();
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::int64_t)) {
+      std::int64_t piece = 0;
+      std::memcpy(&piece, bytes.data() + at, std::min(sizeof piece, bytes.size() - at));
+      key_.push_back(piece);
+    }
+  }
+}
+
+/// The region's buffers in the host's memory, one after the other.
+std::vector<std::byte> RegionGraphs::host_bytes(const Region& region) const {
+  std::vector<std::byte> all;
+  for (const Region::HostBuffer& one : region.host_buffers) {
+    const std::span<const std::byte> bytes = instance_.state()->memory_of(one.delegate)[one.buffer]->bytes();
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+void RegionGraphs::set_host_bytes(const Region& region, std::span<const std::byte> bytes) const noexcept {
+  for (const Region::HostBuffer& one : region.host_buffers) {
+    const std::span<std::byte> memory = instance_.state()->memory_of(one.delegate)[one.buffer]->bytes();
+    std::ranges::copy(bytes.first(memory.size()), memory.begin());
+    bytes = bytes.subspan(memory.size());
+  }
 }
 
 /// Where the scratch of the device is now.
@@ -125,7 +151,7 @@ Result<bool> RegionGraphs::run(std::uint32_t region, device::Stream& stream, std
     const Schedule& schedule = instance_.schedule();
     return std::move(launched).error().with_site(site_of(schedule, schedule.steps[schedule.regions[region].first]));
   }
-  apply_outcomes(entry);
+  apply_outcomes(instance_.schedule().regions[region], entry);
   return true;
 }
 
@@ -163,17 +189,26 @@ Status RegionGraphs::build(std::uint32_t index, Entry& entry, device::Stream& st
   }
   read_key(index);
   entry.key = key_;
+  entry.host_bytes = host_after_;
   note_outcomes(region, entry);
   if (is_on_trial) entry.trial = std::make_shared<Trial>(may_branch);
   return {};
 }
 
 Status RegionGraphs::prepare(device::Stream& stream) {
+  std::vector<std::vector<std::byte>> host_before;
+  for (const Region& region : instance_.schedule().regions) host_before.push_back(host_bytes(region));
+  const auto restore = [&] {
+    for (std::size_t r = 0; r < host_before.size(); ++r) {
+      set_host_bytes(instance_.schedule().regions[r], host_before[r]);
+    }
+  };
   // A region may want more scratch than those before it were prepared with.
   for (;;) {
     const auto before = scratch();
-    TANDEM_CHECK_OK(prepare_all(stream));
-    if (scratch() == before) return {};
+    Status prepared = prepare_all(stream);
+    restore();
+    if (!prepared.ok() || scratch() == before) return prepared;
   }
 }
 
@@ -185,6 +220,7 @@ Status RegionGraphs::prepare_all(device::Stream& stream) {
       read_key(next);
       Entry& entry = find(regions_[next]);
       if (entry.graph() == nullptr) TANDEM_CHECK_OK(build(next, entry, stream));
+      set_host_bytes(schedule.regions[next], entry.host_bytes);  // what the regions that follow find
       step = schedule.regions[next++].end - 1;
     } else if (schedule.steps[step].kind == Step::Kind::Copy) {
       TANDEM_CHECK_OK(take_copied_sizes(instance_, step));
@@ -222,8 +258,19 @@ Result<std::unique_ptr<device::Graph>> RegionGraphs::make(const Region& region, 
   return builder->finish(stream);
 }
 
+/// Recorded steps change the host's memory as a run does. It is put back, and what they left is kept.
 Result<std::unique_ptr<device::GraphBuilder>> RegionGraphs::record(const Region& region, bool side_by_side,
                                                                    device::Stream& stream) {
+  const std::vector<std::byte> before = host_bytes(region);
+  auto recorded = record_steps(region, side_by_side, before, stream);
+  host_after_ = host_bytes(region);
+  set_host_bytes(region, before);
+  return recorded;
+}
+
+Result<std::unique_ptr<device::GraphBuilder>> RegionGraphs::record_steps(const Region& region, bool side_by_side,
+                                                                         std::span<const std::byte> host_before,
+                                                                         device::Stream& stream) {
   const Schedule& schedule = instance_.schedule();
   const RegionParts parts{schedule, region, side_by_side};
   TANDEM_TRY(std::unique_ptr<device::GraphBuilder> builder, device_.make_graph());
@@ -237,6 +284,7 @@ Result<std::unique_ptr<device::GraphBuilder>> RegionGraphs::record(const Region&
     } else {
       // A part of it may have been recorded: from the start, and this one captured.
       is_captured_[step] = true;
+      set_host_bytes(region, host_before);
       TANDEM_TRY(builder, device_.make_graph());
       step = region.first;
     }
@@ -273,7 +321,8 @@ void RegionGraphs::note_outcomes(const Region& region, Entry& entry) {
   }
 }
 
-void RegionGraphs::apply_outcomes(const Entry& entry) {
+void RegionGraphs::apply_outcomes(const Region& region, const Entry& entry) {
+  set_host_bytes(region, entry.host_bytes);
   for (const Outcome& outcome : entry.outcomes) {
     Argument& value = instance_.value(outcome.value);
     if (value.is_tensor()) {

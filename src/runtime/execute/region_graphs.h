@@ -10,6 +10,7 @@
 #include <tandem/method.h>
 #include <tandem/result.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -63,6 +64,7 @@ class RegionGraphs {
     std::unique_ptr<device::Graph> side_by_side{};
     std::string refusal{};  ///< Why there is none, nor will be.
     std::vector<Outcome> outcomes{};
+    std::vector<std::byte> host_bytes{};  ///< Of the region's buffers in the host's memory, as it leaves them.
     std::shared_ptr<Trial> trial{};
 
     /// Null before it is built; of two on trial, that with everything in a row.
@@ -84,11 +86,16 @@ class RegionGraphs {
   [[nodiscard]] Status build(std::uint32_t region, Entry& entry, device::Stream& stream);
   [[nodiscard]] Result<std::unique_ptr<device::GraphBuilder>> record(const Region& region, bool side_by_side,
                                                                      device::Stream& stream);
+  [[nodiscard]] Result<std::unique_ptr<device::GraphBuilder>> record_steps(const Region& region, bool side_by_side,
+                                                                           std::span<const std::byte> host_before,
+                                                                           device::Stream& stream);
   [[nodiscard]] Result<std::unique_ptr<device::Graph>> make(const Region& region, bool side_by_side,
                                                             device::Stream& stream);
   [[nodiscard]] Status record_step(std::uint32_t step, device::GraphBuilder& builder, device::Stream& stream);
   void note_outcomes(const Region& region, Entry& entry);
-  void apply_outcomes(const Entry& entry);
+  void apply_outcomes(const Region& region, const Entry& entry);
+  [[nodiscard]] std::vector<std::byte> host_bytes(const Region& region) const;
+  void set_host_bytes(const Region& region, std::span<const std::byte> bytes) const noexcept;
 
   Instance& instance_;
   device::Device& device_;
@@ -98,7 +105,8 @@ class RegionGraphs {
   std::uint64_t uses_ = 0;
   std::vector<std::int64_t> key_{};  ///< Of the run at hand; kept for its memory.
   std::vector<Entries> regions_;
-  std::vector<bool> is_captured_;  ///< By step: recording it is not possible.
+  std::vector<std::byte> host_after_{};  ///< Of record(): what the region's steps leave in the host's memory.
+  std::vector<bool> is_captured_;        ///< By step: recording it is not possible.
 };
 
 }  // namespace tandem::runtime

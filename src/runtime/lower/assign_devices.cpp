@@ -67,7 +67,8 @@ class DeviceAssigner {
     });
   }
 
-  /// Callers find inputs and outputs where the file says, and constants are in the file.
+  /// Callers find inputs and outputs where the file says, constants are in the file, and what methods share is where
+  /// any of them may touch it.
   void note_interface() {
     const auto note = [this](std::int32_t index) {
       const auto value = static_cast<std::uint32_t>(index);
@@ -77,7 +78,7 @@ class DeviceAssigner {
     for (const std::int32_t input : input_.method.inputs) note(input);
     for (const std::int32_t output : input_.method.outputs) note(output);
     for (std::uint32_t v = 0; v < group_.size(); ++v) {
-      if (schedule_.values[v].constant != nullptr) on_host_[group_of(v)] = true;
+      if (schedule_.values[v].constant != nullptr || schedule_.values[v].is_shared) on_host_[group_of(v)] = true;
     }
   }
 

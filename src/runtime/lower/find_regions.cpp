@@ -1,16 +1,37 @@
 #include "runtime/lower/lower.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace tandem::runtime {
 namespace {
 
+/// What a graph's key takes of buffers in the host's memory. Flags and counters are there, no tables.
+constexpr std::size_t kMaxKeyBytes = 4096;
+
+std::size_t host_buffer_bytes(const DelegatePlan& delegate) {
+  std::size_t bytes = 0;
+  for (const MutableBuffer& buffer : delegate.buffers) bytes += buffer.on_host ? buffer.initial.size() : 0;
+  return bytes;
+}
+
+void add_host_buffers(const Schedule& schedule, std::uint32_t delegate, Region& region) {
+  const auto is_known = [delegate](const Region::HostBuffer& known) { return known.delegate == delegate; };
+  if (std::ranges::any_of(region.host_buffers, is_known)) return;
+  const std::span<const MutableBuffer> buffers = schedule.delegates[delegate].buffers;
+  for (std::uint32_t b = 0; b < buffers.size(); ++b) {
+    if (buffers[b].on_host) region.host_buffers.push_back({delegate, b});
+  }
+}
+
 bool may_be_in_a_graph(const Schedule& schedule, const Step& step) {
   if (!is_on_device(schedule, step)) return false;
   if (step.kind == Step::Kind::Delegate) {
     const DelegatePlan& delegate = schedule.delegates[step.target];
-    return delegate.recordable || delegate.capturable;
+    return (delegate.recordable || delegate.capturable) && host_buffer_bytes(delegate) <= kMaxKeyBytes;
   }
   const auto args = schedule.args_of(step);  // a copy; what crosses stays outside
   return schedule.values[args[0]].device == schedule.device && schedule.values[args[1]].device == schedule.device;
@@ -59,6 +80,7 @@ std::vector<Region> find_regions(const Schedule& schedule) {
       if (step.kind != Step::Kind::Delegate) continue;
       has_delegate = true;
       region.stateful = region.stateful || schedule.delegates[step.target].stateful;
+      add_host_buffers(schedule, step.target, region);
     } else if (step.kind != Step::Kind::Free) {  // which does nothing
       close();
     }

@@ -50,8 +50,7 @@ class AliasJoiner {
       const ValuePlan& plan = schedule_.values[v];
       joinable_[v] = schedule_.stored[v].is_tensor() && plan.constant == nullptr && !plan.spec.dynamic;
       // What methods share is shared on the host.
-      const bool shared = plan.planned_memory_id == kSharedArena && plan.device == DeviceId{};
-      if (shared && schedule_.device != DeviceId{}) joinable_[v] = false;
+      if (plan.is_shared && schedule_.device != DeviceId{}) joinable_[v] = false;
     }
     for (const auto& ends : {input_.method.inputs, input_.method.outputs}) {
       for (const std::int32_t value : ends) joinable_[static_cast<std::size_t>(value)] = false;

@@ -12,6 +12,7 @@ Result<std::unique_ptr<Schedule>> lower(const LowerInput& input) {
   TANDEM_CHECK_OK(resolve_values(input, *schedule));
   TANDEM_CHECK_OK(resolve_steps(input, *schedule));
   TANDEM_CHECK_OK(prepare_delegates(input, *schedule));
+  find_shared_buffers(input, *schedule);
   TANDEM_CHECK_OK(find_silent_views(input, *schedule));
   join_aliases(input, *schedule);
   TANDEM_CHECK_OK(assign_devices(input, *schedule));

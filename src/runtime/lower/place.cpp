@@ -64,14 +64,15 @@ class Placer {
     return {};
   }
 
-  /// States are the planned values that the file names or initialises (its mutable buffers: another method may read
-  /// what this one only writes), and those that a run may read before it wrote them.
+  /// States are the planned values that the file names, initialises, or plans where methods share them (its mutable
+  /// buffers: another method may read what this one only writes), and those that a run may read before it wrote them.
   Status find_states() {
     is_state_.resize(schedule_.values.size());
     freed_.resize(schedule_.values.size());
     for (std::uint32_t v = 0; v < schedule_.values.size(); ++v) {
       const bool named = !plan(v).name.empty() && plan(v).planned_memory_id != 0;
-      if ((named || !plan(v).initial.empty()) && !is_input_[v] && schedule_.source_of(v) == v) is_state_[v] = true;
+      const bool outlives = named || plan(v).is_shared || !plan(v).initial.empty();
+      if (outlives && !is_input_[v] && is_tensor(v) && schedule_.source_of(v) == v) is_state_[v] = true;
     }
     const std::vector<Block> blocks = find_blocks(schedule_);
     TANDEM_TRY(const Definitions definitions, find_definitions(schedule_, blocks));
@@ -163,10 +164,7 @@ class Placer {
       } else if (is_state_[v]) {
         view_has_state = view_has_state || !owns_bytes;
         give_own_buffer(v, BufferPlan::Kind::State);
-        const std::uint32_t id = plan(v).planned_memory_id;
-        schedule_.states.push_back({.value = v,
-                                    .shared = id == kSharedArena && input_.method.arenas[id].device == DeviceId{} &&
-                                              plan(v).device == DeviceId{}});
+        schedule_.states.push_back({.value = v, .shared = plan(v).is_shared});
       } else if (is_output_[v] && !is_view) {
         give_own_buffer(v, BufferPlan::Kind::Output);
       }

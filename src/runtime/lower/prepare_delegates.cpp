@@ -70,6 +70,11 @@ Status prepare_one(const LowerInput& input, std::size_t index, std::span<const A
         "a power of two", std::to_string(plan.alignment));
   }
   plan.aliased_outputs = prepared->aliased_outputs();
+  plan.buffers = prepared->buffers();
+  plan.shares_buffers = capabilities.shares_buffers;
+  if (!plan.buffers.empty() && !plan.stateful) {
+    return Error{ErrorCode::BackendFailed, "the delegate has mutable buffers, but says that it keeps no state"};
+  }
   plan.delegate = std::move(prepared);
   return {};
 }

@@ -427,7 +427,7 @@ TEST(AotiContext, OutputsOfAnEarlierContextOutliveTheDelegate) {
   auto model = std::make_unique<Model>(scaled_model());
   auto made = model->prepare();
   ASSERT_TRUE(made.ok());
-  auto context = (*made)->new_context();
+  auto context = testing::ContextWithMemory::create(**made);
   ASSERT_TRUE(context.ok());
   made->reset();
   std::vector<ArgumentMemory*> arguments{&model->argument(0), &model->argument(1), &model->argument(2)};

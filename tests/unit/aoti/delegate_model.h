@@ -1,6 +1,7 @@
 #pragma once
 
 #include "library_files.h"
+#include "support/context_memory.h"
 #include "support/delegate_runner.h"
 
 #include <tandem/backend.h>
@@ -54,7 +55,7 @@ class DelegateModel {
     }
     std::vector<testing::ArgumentMemory*> arguments;
     for (testing::ArgumentMemory& memory : arguments_) arguments.push_back(&memory);
-    auto context = delegate_->new_context();
+    auto context = testing::ContextWithMemory::create(*delegate_);
     EXPECT_TRUE(context.ok());
     return *runners_.emplace_back(
         std::make_unique<testing::DelegateRunner>(std::move(*context), arguments, delegate_->output_count()));

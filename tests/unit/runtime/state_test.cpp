@@ -67,33 +67,6 @@ TEST(StateTest, OnlyTheSharedArenaIsShared) {
   EXPECT_FALSE((*other)->states.front().shared);
 }
 
-TEST(StateTest, StoreGivesEqualPlacesTheSameMemory) {
-  runtime::StateStore store;
-  device::Device& device = device::HostDevice::instance();
-  constexpr std::array<std::byte, 4> kInitial{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
-  const auto first = store.obtain(device, 64, 4, kInitial);
-  ASSERT_TRUE(first.ok());
-  EXPECT_EQ((*first)->buffer.bytes()[3], std::byte{4});
-  (*first)->buffer.bytes()[3] = std::byte{9};
-  const auto second = store.obtain(device, 64, 4, kInitial);
-  ASSERT_TRUE(second.ok());
-  EXPECT_EQ((*second)->buffer.bytes()[3], std::byte{9});
-  const auto other = store.obtain(device, 128, 4, {});
-  ASSERT_TRUE(other.ok());
-  EXPECT_NE((*other)->buffer.data(), (*first)->buffer.data());
-  EXPECT_EQ((*other)->buffer.bytes()[0], std::byte{0});
-}
-
-TEST(StateTest, StoreRefusesTwoSizesAtOnePlace) {
-  runtime::StateStore store;
-  device::Device& device = device::HostDevice::instance();
-  ASSERT_TRUE(store.obtain(device, 0, 4, {}).ok());
-  const auto other = store.obtain(device, 0, 8, {});
-  ASSERT_FALSE(other.ok());
-  EXPECT_EQ(other.error().code(), ErrorCode::InvalidProgram);
-  EXPECT_EQ(other.error().found(), "8 bytes");
-}
-
 TEST(StateTest, ReadWithoutMemoryIsRefused) {
   MethodBuilder b;
   ASSERT_TRUE(b.backends.register_backend("F", std::make_shared<FunctionBackend>(1, testing::add_number(1))).ok());
