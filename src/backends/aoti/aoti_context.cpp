@@ -139,7 +139,8 @@ Status AotiContext::warm_up(std::span<const Argument* const> arguments) {
   }
   std::ranges::fill(targets_, nullptr);
   targets_known_ = false;
-  const Status ran = run_once(pointers, {});
+  Status ran = run_once(pointers, {});
+  for (std::size_t i = 0; i < outputs_.size() && ran.ok(); ++i) ran = check_kind(i, *pointers[input_count() + i]);
   drop_outputs();
   zeros.reset();
   TANDEM_CHECK_OK(device_->finish());
@@ -284,6 +285,27 @@ Result<bool> AotiContext::land(const AtenTensor& handle, const TensorArg& tensor
       device_->name());
 }
 
+/// What no data changes of a result: the program has to want it so.
+Status AotiContext::check_kind(std::size_t output, const Argument& argument) const {
+  const AtenTensor& handle = *outputs_[output];
+  const auto refuse = [&](ErrorCode code, const char* what, std::string expected, std::string found) {
+    return Error{code, what}
+        .with_expected(std::move(expected), std::move(found))
+        .with_argument(static_cast<int>(input_count() + output));
+  };
+  if (argument.is_tensor()) {
+    const auto text = [](ScalarType dtype, std::size_t rank) {
+      return std::string{name_of(dtype)} + " of rank " + std::to_string(rank);
+    };
+    if (handle.dtype == argument.tensor.dtype && handle.rank == argument.tensor.rank) return {};
+    return refuse(ErrorCode::IncompatibleDelegate, "the delegate's result is not of the program's kind",
+                  text(argument.tensor.dtype, argument.tensor.rank), text(handle.dtype, handle.rank));
+  }
+  if (argument.kind == Argument::Kind::None || handle.device_type == kAtenCpu) return {};
+  return refuse(ErrorCode::NotSupported, "the delegate's result for a number lies on the device", "on the host",
+                device_->name());
+}
+
 Status AotiContext::report_output(std::size_t output, const Argument& argument, OutputResult& result) const {
   const AtenTensor& handle = *outputs_[output];
   result.dtype = handle.dtype;
@@ -305,10 +327,7 @@ Status AotiContext::report_output(std::size_t output, const Argument& argument, 
     return {};
   }
   result.kind = OutputResult::Kind::Number;
-  if (handle.device_type != kAtenCpu) {
-    return Error{ErrorCode::NotSupported, "the delegate's result for a number lies on the device"}.with_argument(
-        static_cast<int>(input_count() + output));
-  }
+  TANDEM_CHECK_OK(check_kind(output, argument));
   if (handle.numel() == 1 && read_element(handle.dtype, handle.data(), result.number) &&
       read_element(handle.dtype, handle.data(), result.real)) {
     return {};
