@@ -103,6 +103,8 @@ Status CudaAotiDevice::duplicate(std::byte* to, const std::byte* from, std::size
 }
 
 void CudaAotiDevice::begin(void* stream) noexcept {
+  has_launched_ = false;
+  has_overlap_ = false;
   if (depth_++ != 0) return;
   stream_ = stream != nullptr ? static_cast<cudaStream_t>(stream) : gpu_.stream();
   current_.emplace(gpu_);
