@@ -116,7 +116,10 @@ using Executor = std::function<void(std::function<void()> job)>;
 struct ExecuteOptions {
   /// Where outputs go: empty, or one entry per output; an undefined tensor means "Tandem's choice".
   /// Shapes: the output's dtype and rank; either dense in the planned layout with at least the output's upper bound of
-  ///   bytes, or of exactly the sizes that the run produces, with any strides.
+  ///   bytes, or of exactly the sizes that the run produces, with any strides that give each element a place of its
+  ///   own. No two outputs share a byte; they may be woven into one buffer. An output may be bound over an input of the
+  ///   same execution, which is then copied first.
+  /// Errors: InvalidArgument, elements overlap, naming the method, the output and its strides.
   std::span<const Tensor> outputs{};
   /// Where to run; else the CallerStreamGuard's stream, else what MethodOptions::streams says.
   std::optional<StreamRef> stream{};

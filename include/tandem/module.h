@@ -82,7 +82,9 @@ class TANDEM_EXPORT Module {
   [[nodiscard]] Status set_inputs(const std::vector<Value>& values) { return set_inputs("forward", values); }
 
   /// Sends output `index` to memory of the caller's from now on; an undefined tensor undoes it.
-  /// Errors: InvalidArgument, not a tensor, wrong dtype or layout, too small; InvalidType, the output is no tensor.
+  /// Shapes: as ExecuteOptions::outputs.
+  /// Errors: InvalidArgument, wrong layout, too small, elements overlap each other or another output; InvalidType, the
+  ///   output is not a tensor, or of another dtype.
   [[nodiscard]] Status set_output(const std::string& method, const Tensor& tensor, std::size_t index = 0);
   [[nodiscard]] Status set_output(const Tensor& tensor, std::size_t index = 0) {
     return set_output("forward", tensor, index);

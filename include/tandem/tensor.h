@@ -19,7 +19,8 @@ inline constexpr std::size_t kMaxRank = 16;
 
 /// A strided array in memory: a cheap handle, copies share the bytes.
 ///
-/// Shapes: sizes and strides in elements; strides may be any non-negative numbers.
+/// Shapes: sizes and strides in elements; strides may be any non-negative numbers. Elements may overlap (a stride of 0
+///   repeats them) in what is read, not in what an execution writes to.
 /// Lifetime: an owning tensor's bytes live until the last handle is gone; a borrowing one's (`from_blob`) until then
 ///   too, unless a release function was given, which is called once at that point.
 /// Thread-safety: handles may be copied and dropped from any thread; the bytes are the caller's to guard.
@@ -42,7 +43,8 @@ class TANDEM_EXPORT Tensor {
   ///
   /// Shapes: `strides` empty means contiguous.
   /// Lifetime: `release`, if set, is called when the last handle is gone; it must not throw.
-  /// Errors: InvalidArgument (as `empty`; null data for a tensor with bytes; negative stride; wrong stride count).
+  /// Errors: InvalidArgument (as `empty`; null data for a tensor with bytes; negative stride; wrong stride count; more
+  ///   bytes than there are behind the address).
   [[nodiscard]] static Result<Tensor> from_blob(void* data, ScalarType dtype, std::span<const std::int64_t> sizes,
                                                 std::span<const std::int64_t> strides = {},
                                                 std::function<void()> release = {}, DeviceId device = {});

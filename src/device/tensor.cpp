@@ -187,6 +187,12 @@ Result<Tensor> Tensor::from_blob(void* data, ScalarType dtype, std::span<const s
     if (!bytes) return Error{ErrorCode::InvalidArgument, "the strides overflow"};
     impl->capacity_bytes = *bytes;
   }
+  std::uintptr_t end = 0;
+  if (__builtin_add_overflow(reinterpret_cast<std::uintptr_t>(data), impl->capacity_bytes, &end)) {
+    return Error{ErrorCode::InvalidArgument, "the tensor reaches past the end of memory"}.with_expected(
+        std::to_string(UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(data)) + " bytes at most",
+        std::to_string(impl->capacity_bytes) + " bytes");
+  }
   impl->data = data;
   impl->device = device;
   impl->release = std::move(release);

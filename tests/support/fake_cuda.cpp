@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace tandem::testing {
@@ -148,16 +149,24 @@ cudaError_t event_synchronize(cudaEvent_t /*event*/) {
   return cudaSuccess;
 }
 
-CUresult launch(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                CUstream stream, void** arguments, void** /*extra*/) {
+CUresult launch_with(std::span<const CUlaunchAttribute> attributes, CUfunction function, CUstream stream,
+                     void** arguments) {
   const auto* kernel = reinterpret_cast<const Kernel*>(function);
-  called("cuLaunchKernel", kernel->name == nullptr ? "" : kernel->name);
+  const char* const name = kernel->name == nullptr ? "" : kernel->name;
+  called("cuLaunchKernel", name);
+  FakeCuda::Launch& launch = fake().launches.emplace_back();
+  launch.kernel = name;
+  for (const CUlaunchAttribute& attribute : attributes) launch.attributes.push_back(attribute.id);
   on(stream);
   if (kernel->run != nullptr) kernel->run(arguments);
   return CUDA_SUCCESS;
 }
-CUresult launch_ex(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra) {
-  return launch(function, 1, 1, 1, 1, 1, 1, 0, config->hStream, arguments, extra);
+CUresult launch(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                CUstream stream, void** arguments, void** /*extra*/) {
+  return launch_with({}, function, stream, arguments);
+}
+CUresult launch_ex(const CUlaunchConfig* config, CUfunction function, void** arguments, void** /*extra*/) {
+  return launch_with({config->attrs, config->numAttrs}, function, config->hStream, arguments);
 }
 CUresult module_load(CUmodule* module, const void* image) {
   called("cuModuleLoadData");
@@ -244,6 +253,7 @@ const aoti::CudaFunctions& FakeCuda::functions() {
 void FakeCuda::reset() {
   counts.clear();
   log.clear();
+  launches.clear();
   streams.clear();
   module_load_answer = CUDA_SUCCESS;
   allocations_left = -1;

@@ -29,7 +29,13 @@ struct FakeCuda {
   static inline const cudaStream_t kRunStream = reinterpret_cast<cudaStream_t>(0x1000);
 
   std::map<std::string, int> counts{};
-  std::vector<std::string> log{};              ///< Calls in their order, "launch plus_one" for kernels.
+  std::vector<std::string> log{};  ///< Calls in their order, "launch plus_one" for kernels.
+  /// A kernel with the attributes that the driver got with it.
+  struct Launch {
+    std::string kernel{};
+    std::vector<CUlaunchAttributeID> attributes{};
+  };
+  std::vector<Launch> launches{};              ///< In their order.
   std::set<cudaStream_t> streams{};            ///< That anything was enqueued on.
   std::map<std::byte*, std::size_t> blocks{};  ///< Device memory that is alive.
   std::set<CUmodule> modules{};                ///< That are loaded.

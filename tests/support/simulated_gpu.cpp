@@ -1,6 +1,7 @@
 #include "support/simulated_gpu.h"
 
 #include "device/graph_owners.h"
+#include "support/aoti_library/fake_kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -12,11 +13,37 @@
 
 namespace tandem::testing {
 
+/// A kernel on a stream, and those that overtake it.
+struct SimulatedGpu::Launched {
+  explicit Launched(std::function<void()> work) : kernel{std::move(work)} {}
+  void run() {
+    std::vector<std::shared_ptr<Launched>> first;
+    {
+      const std::scoped_lock lock{mutex};
+      if (std::exchange(has_begun, true)) return;
+      first = std::move(overtaking);
+    }
+    for (const auto& other : first) other->run();
+    kernel();
+  }
+  /// Unless this one has begun, `other` runs before it.
+  void let_overtake(const std::shared_ptr<Launched>& other) {
+    const std::scoped_lock lock{mutex};
+    if (!has_begun) overtaking.push_back(other);
+  }
+
+  std::mutex mutex{};
+  std::function<void()> kernel;
+  std::vector<std::shared_ptr<Launched>> overtaking{};
+  bool has_begun = false;
+};
+
 /// A capture: what streams that take part were given, in an order that their events allow.
 struct SimulatedGpu::Capture {
   std::vector<std::function<void()>> nodes{};
   std::vector<GpuStream*> joined{};
   std::vector<void*> kept{};
+  bool ends_in_kernel = false;  ///< The last node is one.
   bool is_over = false;
 };
 
@@ -49,9 +76,14 @@ class SimulatedGpu::GpuStream final : public device::Stream {
   void begin_capture() { capture_ = std::make_shared<Capture>(); }
   std::shared_ptr<Capture> end_capture() { return std::exchange(capture_, nullptr); }
   [[nodiscard]] const std::shared_ptr<Capture>& capture() const { return capture_; }
-  Status fill(void* to, std::byte value, std::size_t bytes) override { return inner_->fill(to, value, bytes); }
+  Status fill(void* to, std::byte value, std::size_t bytes) override {
+    if (capture_ != nullptr) return add_node([to, value, bytes] { std::memset(to, static_cast<int>(value), bytes); });
+    last_.reset();
+    return inner_->fill(to, value, bytes);
+  }
   Status copy(void* to, const void* from, std::size_t bytes) override {
-    if (capture_ != nullptr) return launch([to, from, bytes] { std::memcpy(to, from, bytes); });
+    if (capture_ != nullptr) return add_node([to, from, bytes] { std::memcpy(to, from, bytes); });
+    last_.reset();
     ++gpu_.counts_.copies;
     gpu_.counts_.copied_bytes += bytes;
     return inner_->copy(to, from, bytes);
@@ -68,6 +100,7 @@ class SimulatedGpu::GpuStream final : public device::Stream {
   /// As on CUDA: an event of a capture makes the waiting stream a part of it, others may not be waited for in one.
   Status wait(const device::Event& event) override {
     const auto& theirs = static_cast<const GpuEvent&>(event);
+    last_.reset();
     if (theirs.capture == nullptr && capture_ == nullptr) return inner_->wait(theirs.inner());
     const bool is_one =
         theirs.capture != nullptr && !theirs.capture->is_over && (capture_ == nullptr || capture_ == theirs.capture);
@@ -89,27 +122,52 @@ class SimulatedGpu::GpuStream final : public device::Stream {
     return tandem::Event{new GpuEvent{std::move(event)}};
   }
 
-  Status launch(std::function<void()> kernel) {
+  Status launch(std::function<void()> kernel, bool overlaps) {
     if (capture_ != nullptr) {
-      capture_->nodes.push_back(std::move(kernel));
+      std::vector<std::function<void()>>& nodes = capture_->nodes;
+      if (overlaps && capture_->ends_in_kernel) {
+        nodes.back() = [first = std::move(kernel), second = std::move(nodes.back())] {
+          first();
+          second();
+        };
+      } else {
+        nodes.push_back(std::move(kernel));
+      }
+      capture_->ends_in_kernel = true;
       return {};
     }
     ++gpu_.counts_.launches;
-    auto owned = std::make_unique<std::function<void()>>(std::move(kernel));
+    const auto launched = std::make_shared<Launched>(std::move(kernel));
+    if (overlaps && last_ != nullptr) last_->let_overtake(launched);
+    last_ = launched;
+    auto owned = std::make_unique<std::shared_ptr<Launched>>(launched);
     TANDEM_CHECK_OK(inner_->submit(
         [](void* data, std::uint32_t /*index*/) noexcept {
-          const std::unique_ptr<std::function<void()>> run{static_cast<std::function<void()>*>(data)};
-          (*run)();
+          const std::unique_ptr<std::shared_ptr<Launched>> run{static_cast<std::shared_ptr<Launched>*>(data)};
+          (*run)->run();
           return false;
         },
         owned.get(), 0));
     owned.release();
     return {};
   }
+  /// A whole graph: no kernel overtakes it.
+  Status launch_graph(std::function<void()> graph) {
+    TANDEM_CHECK_OK(launch(std::move(graph), /*overlaps=*/false));
+    last_.reset();
+    return {};
+  }
 
  private:
+  Status add_node(std::function<void()> node) {
+    capture_->nodes.push_back(std::move(node));
+    capture_->ends_in_kernel = false;
+    return {};
+  }
+
   SimulatedGpu& gpu_;
   std::unique_ptr<device::Stream> inner_;
+  std::shared_ptr<Launched> last_{};  ///< What a kernel may overtake.
   std::shared_ptr<Capture> capture_;  ///< Not null: it captures.
 };
 
@@ -155,7 +213,7 @@ class SimulatedGpu::Graph final : public device::Graph {
     }
     const auto seed = static_cast<std::uint32_t>(++gpu_.counts_.graph_launches);
     --gpu_.counts_.launches;
-    return SimulatedGpu::launch(StreamRef{stream}, [content = content_, seed] { content->run(seed); });
+    return static_cast<GpuStream&>(stream).launch_graph([content = content_, seed] { content->run(seed); });
   }
   std::size_t node_count() const noexcept override {
     std::size_t count = 0;
@@ -187,7 +245,8 @@ class SimulatedGpu::Builder final : public device::GraphBuilder {
     return found;
   }
   Status kernel(const KernelLaunch& launch) override {
-    nodes().push_back(*static_cast<const std::function<void()>*>(launch.function));
+    nodes().push_back(launch.arguments == nullptr ? *static_cast<const std::function<void()>*>(launch.function)
+                                                  : call_of(launch.function, launch.arguments));
     return {};
   }
   Status copy(void* to, const void* from, std::size_t bytes) override {
@@ -213,6 +272,7 @@ class SimulatedGpu::Builder final : public device::GraphBuilder {
     capture->kept.push_back(device::keep_for_graph(
         std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<const void>>>(std::move(owner), content)));
     capture->nodes.emplace_back([content, runs = std::make_shared<std::uint32_t>(0)] { content->run(++*runs); });
+    capture->ends_in_kernel = false;
     return {};
   }
   Result<std::unique_ptr<device::Graph>> finish(device::Stream& /*stream*/) override {
@@ -253,7 +313,7 @@ SimulatedGpu::CallersGraph::~CallersGraph() {
 }
 
 Status SimulatedGpu::CallersGraph::launch(StreamRef stream) const {
-  return SimulatedGpu::launch(stream, [nodes = nodes] {
+  return static_cast<GpuStream&>(stream.get()).launch_graph([nodes = nodes] {
     for (const auto& node : nodes) node();
   });
 }
@@ -289,7 +349,21 @@ SimulatedGpu::~SimulatedGpu() {
 }
 
 Status SimulatedGpu::launch(StreamRef stream, std::function<void()> kernel) {
-  return static_cast<GpuStream&>(stream.get()).launch(std::move(kernel));
+  return static_cast<GpuStream&>(stream.get()).launch(std::move(kernel), /*overlaps=*/false);
+}
+
+Status SimulatedGpu::launch_overlapping(StreamRef stream, std::function<void()> kernel) {
+  return static_cast<GpuStream&>(stream.get()).launch(std::move(kernel), /*overlaps=*/true);
+}
+
+std::function<void()> SimulatedGpu::call_of(const void* function, void* const* arguments) {
+  std::vector<void*> values;
+  for (; *arguments != nullptr; ++arguments) values.push_back(*static_cast<void* const*>(*arguments));
+  return [run = static_cast<const fake_kernel::Kernel*>(function)->run, values]() mutable {
+    std::vector<void*> pointers;
+    for (void*& value : values) pointers.push_back(&value);
+    run(pointers.data());
+  };
 }
 
 bool SimulatedGpu::owns(const void* data, std::size_t bytes) const {

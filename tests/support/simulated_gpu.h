@@ -28,6 +28,11 @@ class SimulatedGpu final : public device::Device {
   void reseed(std::uint64_t seed) { inner_.reseed(seed); }
   /// Enqueues a kernel. `stream` is one of this device.
   static Status launch(StreamRef stream, std::function<void()> kernel);
+  /// Enqueues a kernel with programmatic stream serialization that never waits for the one before it: it runs before a
+  /// kernel right ahead of it on the stream, if that one has not begun. What comes after waits for both.
+  static Status launch_overlapping(StreamRef stream, std::function<void()> kernel);
+  /// A call of a kernel of fake_kernel.h, with copies of its arguments: pointers to addresses, up to a null one.
+  [[nodiscard]] static std::function<void()> call_of(const void* function, void* const* arguments);
   /// Whether all of the bytes are in one block of the device's memory.
   [[nodiscard]] bool owns(const void* data, std::size_t bytes) const;
 
@@ -69,10 +74,11 @@ class SimulatedGpu final : public device::Device {
   [[nodiscard]] Result<device::Buffer> allocate_staging(std::size_t bytes) override { return inner_.allocate(bytes); }
   [[nodiscard]] device::Stream& thread_stream() noexcept override;
   [[nodiscard]] Result<std::unique_ptr<device::Stream>> make_stream() override;
-  /// A KernelLaunch's function is a `const std::function<void()>*`.
+  /// A KernelLaunch's function is a `const std::function<void()>*`; with arguments, a kernel of fake_kernel.h.
   [[nodiscard]] Result<std::unique_ptr<device::GraphBuilder>> make_graph() override;
 
  private:
+  struct Launched;
   class Graph;
   class Builder;
   struct Capture;

@@ -162,7 +162,8 @@ Status AotiContext::warm_up(std::span<const Argument* const> arguments) {
   }
   std::ranges::fill(targets_, nullptr);
   targets_known_ = false;
-  const Status ran = run_once(pointers, {});
+  Status ran = run_once(pointers, {});
+  for (std::size_t i = 0; i < outputs_.size() && ran.ok(); ++i) ran = check_kind(i, *pointers[input_count() + i]);
   drop_outputs();
   zeros.reset();
   TANDEM_CHECK_OK(device_->finish());
@@ -289,7 +290,7 @@ void AotiContext::resolve_targets(std::span<Argument* const> arguments) {
 
 /// Copies a result to where the program wants it, on the stream: off the host nobody else can. False if its layout
 /// does not fit there.
-Result<bool> AotiContext::land(const AtenTensor& handle, const TensorArg& tensor) const {
+Result<bool> AotiContext::land(const AtenTensor& handle, const TensorArg& tensor, bool is_captured) const {
   if (tensor.data == nullptr || handle.dtype != tensor.dtype || handle.rank != tensor.rank) return false;
   AtenTensor target = handle;
   target.device_type = device_->aten_type();
@@ -302,13 +303,43 @@ Result<bool> AotiContext::land(const AtenTensor& handle, const TensorArg& tensor
     step *= handle.sizes[d];
   }
   if (static_cast<std::size_t>(step) * item_bytes(handle.dtype) > tensor.capacity_bytes) return false;
+  // A stream waits for all that it was given, a node of a captured graph for the one that its edge comes from: behind a
+  // kernel that overtook another one that may be the wrong one. The graph itself ends with all of its nodes.
+  // Source: CUDA driver API, cuEventRecord, "captures the contents of hStream"; CUgraphDependencyType.
+  if (is_captured && device_->has_overlap()) {
+    return Error{ErrorCode::NotSupported,
+                 "a result has to be copied after kernels with programmatic stream serialization, which cannot be "
+                 "captured"};
+  }
   const char* why = device_->copy_elements(target, handle);
   if (why == nullptr) return true;
   return Error{ErrorCode::BackendFailed, std::string{"a result could not be copied: "} + why}.with_device(
       device_->name());
 }
 
-Status AotiContext::report_output(std::size_t output, const Argument& argument, OutputResult& result) const {
+/// What no data changes of a result: the program has to want it so.
+Status AotiContext::check_kind(std::size_t output, const Argument& argument) const {
+  const AtenTensor& handle = *outputs_[output];
+  const auto refuse = [&](ErrorCode code, const char* what, std::string expected, std::string found) {
+    return Error{code, what}
+        .with_expected(std::move(expected), std::move(found))
+        .with_argument(static_cast<int>(input_count() + output));
+  };
+  if (argument.is_tensor()) {
+    const auto text = [](ScalarType dtype, std::size_t rank) {
+      return std::string{name_of(dtype)} + " of rank " + std::to_string(rank);
+    };
+    if (handle.dtype == argument.tensor.dtype && handle.rank == argument.tensor.rank) return {};
+    return refuse(ErrorCode::IncompatibleDelegate, "the delegate's result is not of the program's kind",
+                  text(argument.tensor.dtype, argument.tensor.rank), text(handle.dtype, handle.rank));
+  }
+  if (argument.kind == Argument::Kind::None || handle.device_type == kAtenCpu) return {};
+  return refuse(ErrorCode::NotSupported, "the delegate's result for a number lies on the device", "on the host",
+                device_->name());
+}
+
+Status AotiContext::report_output(std::size_t output, const Argument& argument, OutputResult& result,
+                                  bool is_captured) const {
   const AtenTensor& handle = *outputs_[output];
   result.dtype = handle.dtype;
   result.rank = handle.rank;
@@ -319,7 +350,7 @@ Status AotiContext::report_output(std::size_t output, const Argument& argument, 
     bool in_place =
         results_[output].planned_layout && (result.data == argument.tensor.data || handle.storage_bytes == 0);
     if (!in_place && !device_->runs_on_host()) {
-      TANDEM_TRY(in_place, land(handle, argument.tensor));
+      TANDEM_TRY(in_place, land(handle, argument.tensor, is_captured));
     }
     result.kind = in_place ? OutputResult::Kind::InPlace : OutputResult::Kind::View;
     return {};
@@ -329,10 +360,7 @@ Status AotiContext::report_output(std::size_t output, const Argument& argument, 
     return {};
   }
   result.kind = OutputResult::Kind::Number;
-  if (handle.device_type != kAtenCpu) {
-    return Error{ErrorCode::NotSupported, "the delegate's result for a number lies on the device"}.with_argument(
-        static_cast<int>(input_count() + output));
-  }
+  TANDEM_CHECK_OK(check_kind(output, argument));
   if (handle.numel() == 1 && read_element(handle.dtype, handle.data(), result.number) &&
       read_element(handle.dtype, handle.data(), result.real)) {
     return {};
@@ -376,7 +404,7 @@ Status AotiContext::enqueue(EnqueueArgs& args) {
   if (args.scratch.size() < memory_.scratch_bytes()) args.rebind = true;
   TANDEM_CHECK_OK(run_once(args.arguments, args.scratch));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    TANDEM_CHECK_OK(report_output(i, *args.arguments[input_count() + i], args.outputs[i]));
+    TANDEM_CHECK_OK(report_output(i, *args.arguments[input_count() + i], args.outputs[i], false));
   }
   if (recording) {
     targets_known_ = false;
@@ -398,7 +426,7 @@ Status AotiContext::record(EnqueueArgs& args) {
   if (recorded.ok() && !memory_.is_fixed()) recorded = refuse("the delegate allocates memory of its own in each run");
   for (std::size_t i = 0; i < outputs_.size() && recorded.ok(); ++i) {
     const Argument& argument = *args.arguments[input_count() + i];
-    recorded = report_output(i, argument, args.outputs[i]);
+    recorded = report_output(i, argument, args.outputs[i], args.is_captured);
     const bool is_view = args.outputs[i].kind == OutputResult::Kind::View && argument.kind != Argument::Kind::None;
     if (recorded.ok() && is_view) recorded = refuse("a result of the delegate lies in other memory");
   }

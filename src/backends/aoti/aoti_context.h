@@ -48,8 +48,10 @@ class AotiContext final : public DelegateContext {
   [[nodiscard]] Status make_input(std::size_t index, const Argument& argument);
   void resolve_targets(std::span<Argument* const> arguments);
   [[nodiscard]] bool may_write(std::size_t output, std::span<Argument* const> arguments) const;
-  [[nodiscard]] Status report_output(std::size_t output, const Argument& argument, OutputResult& result) const;
-  [[nodiscard]] Result<bool> land(const AtenTensor& handle, const TensorArg& tensor) const;
+  [[nodiscard]] Status check_kind(std::size_t output, const Argument& argument) const;
+  [[nodiscard]] Status report_output(std::size_t output, const Argument& argument, OutputResult& result,
+                                     bool is_captured) const;
+  [[nodiscard]] Result<bool> land(const AtenTensor& handle, const TensorArg& tensor, bool is_captured) const;
   void drop_inputs() noexcept;
   void drop_outputs() noexcept;
 

@@ -53,6 +53,9 @@ class AotiDevice : public MemorySource {
   virtual void end() noexcept = 0;
   /// Of the begin() in effect.
   [[nodiscard]] virtual void* stream() const noexcept = 0;
+  /// Tells that a kernel since the last begin() may have overtaken the one before it, which in a captured graph nothing
+  /// but the end of the whole piece waits for.
+  [[nodiscard]] virtual bool has_overlap() const noexcept { return false; }
   /// What happens to what the container enqueues. Not for devices that run on the host.
   enum class Mode : std::uint8_t {
     Run,

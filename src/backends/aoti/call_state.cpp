@@ -19,12 +19,24 @@ void note_refusal(std::string text, ErrorCode code) noexcept {
   }
 }
 
-std::int32_t refuse(std::string_view shim, std::string_view why) noexcept {
+namespace {
+
+std::int32_t refuse_with(ErrorCode code, std::string_view shim, std::string_view why) noexcept {
   try {
-    note_refusal("aoti_torch_" + std::string{shim} + ": " + std::string{why});
+    note_refusal("aoti_torch_" + std::string{shim} + ": " + std::string{why}, code);
   } catch (...) {  // no memory for the text; the status still tells
   }
   return 1;
+}
+
+}  // namespace
+
+std::int32_t refuse(std::string_view shim, std::string_view why) noexcept {
+  return refuse_with(ErrorCode::BackendFailed, shim, why);
+}
+
+std::int32_t refuse_always(std::string_view shim, std::string_view why) noexcept {
+  return refuse_with(ErrorCode::IncompatibleDelegate, shim, why);
 }
 
 }  // namespace tandem::aoti

@@ -56,8 +56,12 @@ class CallScope {
   return call != nullptr ? call->handles.take() : HandlePool::shared().take();
 }
 
-/// Records why a shim refuses, and returns the status that tells the library. Allocates; for failures only.
+/// Records why a shim refuses, and returns the status that tells the library. Allocates; for failures only. Other data
+/// or sizes may be accepted: a delegate that fails so at load is loaded all the same.
 std::int32_t refuse(std::string_view shim, std::string_view why) noexcept;
+/// The same where neither data nor sizes matter (a dtype, a rank, a layout, a device): IncompatibleDelegate, with which
+/// loading fails where the delegate runs once at load.
+std::int32_t refuse_always(std::string_view shim, std::string_view why) noexcept;
 /// The same for functions of other families; `text` is the whole reason.
 void note_refusal(std::string text, ErrorCode code = ErrorCode::BackendFailed) noexcept;
 

@@ -40,6 +40,11 @@ bool broadcast(const AtenTensor& target, const AtenTensor& source, Strides& stri
   return true;
 }
 
+bool can_convert(ScalarType to, ScalarType from) noexcept {
+  const auto is_real = [](ScalarType type) { return visit_real(type, [](auto) {}); };
+  return to == from || (is_real(to) && is_real(from));
+}
+
 const char* copy_elements(const AtenTensor& target, const AtenTensor& source) noexcept {
   Strides from_strides{};
   if (!broadcast(target, source, from_strides)) return "the source does not broadcast to the target's sizes";

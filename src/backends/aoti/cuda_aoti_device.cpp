@@ -95,6 +95,8 @@ std::int32_t CudaAotiDevice::aten_type() const noexcept { return kAtenCuda; }
 const ShimTable& CudaAotiDevice::shims() const { return shim_table_cuda(); }
 
 void CudaAotiDevice::begin(void* stream) noexcept {
+  has_launched_ = false;
+  has_overlap_ = false;
   if (depth_++ != 0) return;
   stream_ = stream != nullptr ? static_cast<cudaStream_t>(stream) : gpu_.stream();
   current_.emplace(gpu_);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tandem::aoti {
@@ -74,10 +75,17 @@ class CudaAotiDevice final : public AotiDevice {
   [[nodiscard]] std::shared_ptr<void>& library_handle() noexcept { return library_handle_; }
   /// What unload() unloads. Throws bad_alloc.
   void keep(CUmodule module) { modules_.push_back(module); }
-  /// Of the library's calls, where they name the legacy stream, the stream of begin().
+  /// The stream of begin() in place of those that CUDA itself has: the legacy stream and the calling thread's.
   [[nodiscard]] cudaStream_t stream_for(cudaStream_t stream) const noexcept {
-    return stream == nullptr || stream == cudaStreamLegacy ? stream_ : stream;
+    const bool is_cudas = stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+    return is_cudas ? stream_ : stream;
   }
+  /// Counts a kernel that the library launches by itself. True for the first since begin(): the kernel before it on the
+  /// stream may be another delegate's.
+  [[nodiscard]] bool is_first_launch() noexcept { return !std::exchange(has_launched_, true); }
+  /// Counts a launch that may overlap the kernel before it.
+  void note_overlap() noexcept { has_overlap_ = true; }
+  [[nodiscard]] bool has_overlap() const noexcept override { return has_overlap_; }
 
  private:
   struct Block {
@@ -96,6 +104,8 @@ class CudaAotiDevice final : public AotiDevice {
   cudaStream_t stream_ = nullptr;
   Mode mode_ = Mode::Run;
   Recorder* recorder_ = nullptr;
+  bool has_launched_ = false;
+  bool has_overlap_ = false;
   int depth_ = 0;
   std::optional<CudaGpu::Scope> current_;
 };

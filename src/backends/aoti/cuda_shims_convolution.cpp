@@ -1,3 +1,4 @@
+#include "backends/aoti/convolution.h"
 #include "backends/aoti/cuda_aoti_device.h"
 #include "backends/aoti/cuda_library.h"
 #include "backends/aoti/cuda_shims.h"
@@ -5,7 +6,9 @@
 
 #include <cudnn.h>
 
+#include <algorithm>
 #include <array>
+#include <climits>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,7 +27,6 @@ constexpr const char* kFile = "libcudnn.so." TANDEM_TEXT(CUDNN_MAJOR);
 
 constexpr std::size_t kMaxWorkspaceBytes = std::size_t{1} << 30;
 constexpr int kMaxAlgorithms = 8;
-constexpr std::size_t kMaxAxes = 5;
 
 struct Cudnn {
   CudaLibrary library{kFile};
@@ -50,6 +52,7 @@ struct Cudnn {
       library.find("cudnnGetConvolutionBackwardDataAlgorithm_v7");
   decltype(&cudnnConvolutionBackwardData) backward = library.find("cudnnConvolutionBackwardData");
   decltype(&cudnnAddTensor) add = library.find("cudnnAddTensor");
+  decltype(&cudnnTransformTensor) transform = library.find("cudnnTransformTensor");
 
   static const Cudnn& instance() {
     static const auto* cudnn = new Cudnn;  // never destroyed: handles of it stay
@@ -64,16 +67,6 @@ struct Destroy {
 };
 template <class Handle>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy<Handle>>;
-
-/// The arguments of a convolution, as the shim gets them.
-struct Convolution {
-  std::span<const std::int64_t> stride{};
-  std::span<const std::int64_t> padding{};
-  std::span<const std::int64_t> dilation{};
-  std::span<const std::int64_t> output_padding{};
-  bool transposed = false;
-  std::int64_t groups = 1;
-};
 
 std::optional<cudnnDataType_t> type_of(ScalarType dtype) noexcept {
   switch (dtype) {
@@ -90,76 +83,21 @@ std::optional<cudnnDataType_t> type_of(ScalarType dtype) noexcept {
   }
 }
 
-using Extents = std::array<std::int64_t, kMaxAxes>;
-
-/// Strides of a dense tensor, by channel, or with the channels innermost.
-Extents dense_strides(std::span<const std::int64_t> sizes, bool channels_last) noexcept {
-  Extents strides{};
-  std::int64_t step = 1;
-  const auto next = [&](std::size_t d) {
-    strides[d] = step;
-    step *= sizes[d];
-  };
-  if (channels_last) next(1);
-  for (std::size_t d = sizes.size(); d-- > 2;) next(d);
-  if (!channels_last) next(1);
-  next(0);
-  return strides;
-}
-
-bool has_strides(const AtenTensor& tensor, const Extents& strides) noexcept {
-  for (std::size_t d = 0; d < tensor.rank; ++d) {
-    if (tensor.sizes[d] != 1 && tensor.strides[d] != strides[d]) return false;
-  }
-  return true;
-}
-
-/// PyTorch's rule: channels come last in the result if they do in the input or the weight.
-bool is_channels_last(const AtenTensor& tensor) noexcept {
-  return !tensor.is_contiguous() && has_strides(tensor, dense_strides(tensor.size_span(), true));
-}
-
-/// Null on success, else why it can't be.
-const char* result_sizes(const AtenTensor& input, const AtenTensor& weight, const Convolution& how,
-                         Extents& sizes) noexcept {
-  const std::size_t axes = input.rank - std::size_t{2};
-  if (how.stride.size() != axes || how.padding.size() != axes || how.dilation.size() != axes) {
-    return "a stride, padding or dilation is missing";
-  }
-  if (how.groups < 1) return "no groups";
-  if (input.sizes[1] != (how.transposed ? weight.sizes[0] : weight.sizes[1] * how.groups)) {
-    return "the channels of input and weight do not fit";
-  }
-  sizes[0] = input.sizes[0];
-  sizes[1] = how.transposed ? weight.sizes[1] * how.groups : weight.sizes[0];
-  for (std::size_t i = 0; i < axes; ++i) {
-    const std::int64_t reach = how.dilation[i] * (weight.sizes[i + 2] - 1) + 1;
-    if (how.stride[i] < 1) return "a stride is not positive";
-    if (how.transposed) {
-      const std::int64_t more = i < how.output_padding.size() ? how.output_padding[i] : 0;
-      sizes[i + 2] = (input.sizes[i + 2] - 1) * how.stride[i] - 2 * how.padding[i] + reach + more;
-    } else {
-      sizes[i + 2] = (input.sizes[i + 2] + 2 * how.padding[i] - reach) / how.stride[i] + 1;
-    }
-    if (sizes[i + 2] < 1) return "the result has no elements";
-  }
-  return nullptr;
-}
-
 /// Descriptors of one call.
 class Call {
  public:
   Call(CudaAotiDevice& device, cudnnDataType_t type, cudnnHandle_t handle) noexcept
       : device_{device}, type_{type}, handle_{handle} {}
 
+  /// Precondition: the tensors lie as the plan says.
   cudnnStatus_t run(const AtenTensor& input, const AtenTensor& weight, const AtenTensor* bias, const AtenTensor& out,
-                    bool channels_last, const Convolution& how) {
-    const auto in = tensor(input.size_span(), input.stride_span());
-    const auto result = tensor(out.size_span(), out.stride_span());
-    const auto filter = make_filter(weight, channels_last);
-    const auto convolution = make_convolution(how);
+                    const ConvolutionPlan& plan) {
+    const auto in = tensor(plan.rank, plan.input.sizes.data(), plan.input.strides.data());
+    const auto result = tensor(plan.rank, plan.result.sizes.data(), plan.result.strides.data());
+    const auto filter = make_filter(plan);
+    const auto convolution = make_convolution(plan);
     if (status_ != CUDNN_STATUS_SUCCESS) return status_;
-    if (how.transposed) {
+    if (plan.transposed) {
       const auto algorithm = choose<cudnnConvolutionBwdDataAlgoPerf_t>([&](int* count, auto* found) {
         return dnn_.backward_algorithms(handle_, filter.get(), in.get(), convolution.get(), result.get(),
                                         kMaxAlgorithms, count, found);
@@ -178,7 +116,28 @@ class Call {
                         algorithm.algo, workspace_, algorithm.memory, zero, result.get(), out.data()));
       });
     }
-    if (bias != nullptr && status_ == CUDNN_STATUS_SUCCESS) add_bias(*bias, out, *result);
+    if (bias != nullptr && status_ == CUDNN_STATUS_SUCCESS) add_bias(*bias, out, plan, *result);
+    return status_;
+  }
+
+  /// Copies elements between tensors of the same sizes. Not for strides of 0.
+  cudnnStatus_t copy(const AtenTensor& to, const AtenTensor& from) {
+    const auto described = [this](const AtenTensor& each) {
+      std::array<int, CUDNN_DIM_MAX> extents{};
+      std::array<int, CUDNN_DIM_MAX> steps{};
+      std::size_t rank = 0;
+      for (; rank < each.rank; ++rank) {
+        extents[rank] = static_cast<int>(each.sizes[rank]);
+        steps[rank] = static_cast<int>(each.strides[rank]);
+      }
+      for (; rank < 4; ++rank) extents[rank] = steps[rank] = 1;  // cuDNN has no tensors of fewer axes
+      return tensor(rank, extents.data(), steps.data());
+    };
+    const auto target = described(to);
+    const auto source = described(from);
+    with_scales([&](const void* one, const void* zero) {
+      ok(dnn_.transform(handle_, one, source.get(), from.data(), zero, target.get(), to.data()));
+    });
     return status_;
   }
 
@@ -188,47 +147,31 @@ class Call {
     return status_ == CUDNN_STATUS_SUCCESS;
   }
 
-  Owned<cudnnTensorDescriptor_t> tensor(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+  Owned<cudnnTensorDescriptor_t> tensor(std::size_t rank, const int* sizes, const int* strides) {
     cudnnTensorDescriptor_t made = nullptr;
     if (!ok(dnn_.tensor_create(&made))) return {nullptr, {dnn_.tensor_destroy}};
     Owned<cudnnTensorDescriptor_t> owned{made, {dnn_.tensor_destroy}};
-    std::array<int, kMaxAxes> extents{};
-    std::array<int, kMaxAxes> steps{};
-    for (std::size_t d = 0; d < sizes.size(); ++d) {
-      extents[d] = static_cast<int>(sizes[d]);
-      steps[d] = static_cast<int>(strides[d]);
-    }
-    ok(dnn_.tensor_set(made, type_, static_cast<int>(sizes.size()), extents.data(), steps.data()));
+    ok(dnn_.tensor_set(made, type_, static_cast<int>(rank), sizes, strides));
     return owned;
   }
 
-  Owned<cudnnFilterDescriptor_t> make_filter(const AtenTensor& weight, bool channels_last) {
+  Owned<cudnnFilterDescriptor_t> make_filter(const ConvolutionPlan& plan) {
     cudnnFilterDescriptor_t made = nullptr;
     if (!ok(dnn_.filter_create(&made))) return {nullptr, {dnn_.filter_destroy}};
     Owned<cudnnFilterDescriptor_t> owned{made, {dnn_.filter_destroy}};
-    std::array<int, kMaxAxes> extents{};
-    for (std::size_t d = 0; d < weight.rank; ++d) extents[d] = static_cast<int>(weight.sizes[d]);
-    ok(dnn_.filter_set(made, type_, channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW, weight.rank,
-                       extents.data()));
+    ok(dnn_.filter_set(made, type_, plan.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW,
+                       static_cast<int>(plan.rank), plan.weight.sizes.data()));
     return owned;
   }
 
-  Owned<cudnnConvolutionDescriptor_t> make_convolution(const Convolution& how) {
+  Owned<cudnnConvolutionDescriptor_t> make_convolution(const ConvolutionPlan& plan) {
     cudnnConvolutionDescriptor_t made = nullptr;
     if (!ok(dnn_.convolution_create(&made))) return {nullptr, {dnn_.convolution_destroy}};
     Owned<cudnnConvolutionDescriptor_t> owned{made, {dnn_.convolution_destroy}};
-    std::array<int, kMaxAxes> padding{};
-    std::array<int, kMaxAxes> stride{};
-    std::array<int, kMaxAxes> dilation{};
-    for (std::size_t i = 0; i < how.stride.size(); ++i) {
-      padding[i] = static_cast<int>(how.padding[i]);
-      stride[i] = static_cast<int>(how.stride[i]);
-      dilation[i] = static_cast<int>(how.dilation[i]);
-    }
     const cudnnDataType_t compute = type_ == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
-    ok(dnn_.convolution_set(made, static_cast<int>(how.stride.size()), padding.data(), stride.data(), dilation.data(),
-                            CUDNN_CROSS_CORRELATION, compute));
-    ok(dnn_.set_groups(made, static_cast<int>(how.groups)));
+    ok(dnn_.convolution_set(made, static_cast<int>(plan.rank - 2), plan.padding.data(), plan.stride.data(),
+                            plan.dilation.data(), CUDNN_CROSS_CORRELATION, compute));
+    ok(dnn_.set_groups(made, plan.groups));
     ok(dnn_.set_math(made, CUDNN_DEFAULT_MATH));  // PyTorch's default: TF32 for float32
     return owned;
   }
@@ -259,13 +202,14 @@ class Call {
     type_ == CUDNN_DATA_DOUBLE ? use(&double_one, &double_zero) : use(&one, &zero);
   }
 
-  void add_bias(const AtenTensor& bias, const AtenTensor& out, cudnnTensorStruct& result) {
-    Extents sizes{};
+  void add_bias(const AtenTensor& bias, const AtenTensor& out, const ConvolutionPlan& plan, cudnnTensorStruct& result) {
+    std::array<int, kMaxConvolutionRank> sizes{};
+    std::array<int, kMaxConvolutionRank> strides{};
     sizes.fill(1);
-    sizes[1] = bias.sizes[0];
-    const std::span<const std::int64_t> shape{sizes.data(), out.rank};
-    const Extents strides = dense_strides(shape, false);
-    const auto descriptor = tensor(shape, {strides.data(), out.rank});
+    strides.fill(1);
+    sizes[1] = plan.result.sizes[1];
+    strides[0] = plan.result.sizes[1];
+    const auto descriptor = tensor(plan.rank, sizes.data(), strides.data());
     with_scales([&](const void* one, const void* /*zero*/) {
       ok(dnn_.add(handle_, one, descriptor.get(), bias.data(), one, &result, out.data()));
     });
@@ -293,41 +237,131 @@ cudnnStatus_t handle_of(CudaAotiDevice& device, cudnnHandle_t* out) {
   return Cudnn::instance().set_stream(*out, static_cast<cudaStream_t>(device.stream()));
 }
 
+std::int32_t refuse_with(const char* shim, const Error& error) {
+  note_refusal("aoti_torch_" + std::string{shim} + ": " + error.message(), error.code());
+  return 1;
+}
+
+/// Tensors of one call, which end with it: the run's memory serves them anew behind the work that uses them.
+class Temporaries {
+ public:
+  explicit Temporaries(CudaAotiDevice& device) noexcept : device_{device} {}
+  Temporaries(const Temporaries&) = delete;
+  Temporaries& operator=(const Temporaries&) = delete;
+  ~Temporaries() {
+    for (AtenTensor* each : std::span{tensors_}.first(count_)) delete_handle(*each);
+  }
+
+  /// New memory of the run. Null, with the reason noted, if there is none.
+  AtenTensor* make(std::span<const std::int64_t> sizes, const std::int64_t* strides, ScalarType dtype) {
+    using Empty = std::int32_t(std::int64_t, const std::int64_t*, const std::int64_t*, std::int32_t, std::int32_t,
+                               std::int32_t, AtenTensor**);
+    static auto* const empty = reinterpret_cast<Empty*>(shim_table_cuda().find("aoti_torch_empty_strided"));
+    AtenTensor* made = nullptr;
+    const std::int32_t status = empty(static_cast<std::int64_t>(sizes.size()), sizes.data(), strides,
+                                      static_cast<std::int32_t>(dtype), kAtenCuda, device_.aten_index(), &made);
+    if (status != kShimOk) return nullptr;
+    return tensors_[count_++] = made;
+  }
+  /// Leaves one to the caller.
+  void keep(const AtenTensor& tensor) noexcept {
+    const auto at = std::ranges::find(tensors_, &tensor);
+    *at = tensors_[--count_];
+  }
+
+ private:
+  CudaAotiDevice& device_;
+  std::array<AtenTensor*, 9> tensors_{};  // three copies and a result in each of two formats, and the last result
+  std::size_t count_ = 0;
+};
+
+/// Tells if cuDNN can be told of the tensor as it lies.
+bool fits_cudnn(const AtenTensor& tensor) noexcept {
+  for (std::size_t d = 0; d < tensor.rank; ++d) {
+    if (tensor.strides[d] < 1 || tensor.strides[d] > INT_MAX) return false;
+  }
+  return true;
+}
+
+/// One convolution of a delegate, with the copies that it needs.
+class Convolving {
+ public:
+  Convolving(const char* shim, CudaAotiDevice& device, cudnnDataType_t type, cudnnHandle_t handle) noexcept
+      : shim_{shim}, device_{device}, type_{type}, handle_{handle} {}
+
+  /// The result in the format of the plan. Null with what cuDNN said in `failed`, or else with the reason noted.
+  AtenTensor* compute(const AtenTensor& input, const AtenTensor& weight, const AtenTensor* bias,
+                      const ConvolutionPlan& plan, cudnnStatus_t& failed) {
+    const AtenTensor* const in = plan.copies_input ? dense_copy(input, plan.channels_last) : &input;
+    const AtenTensor* const filter = plan.copies_weight ? dense_copy(weight, plan.channels_last) : &weight;
+    const AtenTensor* const added = plan.copies_bias ? dense_copy(*bias, false) : bias;
+    if (in == nullptr || filter == nullptr || (bias != nullptr && added == nullptr)) return nullptr;
+    AtenTensor* const result = make_result(plan, input.rank, input.dtype);
+    if (result == nullptr) return nullptr;
+    failed = Call{device_, type_, handle_}.run(*in, *filter, added, *result, plan);
+    return failed == CUDNN_STATUS_SUCCESS ? result : nullptr;
+  }
+
+  AtenTensor* make_result(const ConvolutionPlan& plan, std::size_t rank, ScalarType dtype) {
+    return temporaries_.make({plan.result_sizes.data(), rank}, plan.result_strides.data(), dtype);
+  }
+
+  /// Copies on the stream. False, with the reason noted, if that failed.
+  bool copy(const AtenTensor& to, const AtenTensor& from) {
+    // One kernel; what cuDNN does not take is copied row by row.
+    if (fits_cudnn(from) && Call{device_, type_, handle_}.copy(to, from) == CUDNN_STATUS_SUCCESS) return true;
+    const char* why = device_.copy_elements(to, from);
+    if (why != nullptr) refuse(shim_, why);
+    return why == nullptr;
+  }
+
+  Temporaries& temporaries() noexcept { return temporaries_; }
+
+ private:
+  const AtenTensor* dense_copy(const AtenTensor& source, bool channels_last) {
+    ConvolutionExtents strides{1};
+    if (source.rank > 1) strides = dense_strides(source.size_span(), channels_last);
+    const AtenTensor* const made = temporaries_.make(source.size_span(), strides.data(), source.dtype);
+    return made != nullptr && copy(*made, source) ? made : nullptr;
+  }
+
+  const char* shim_;
+  CudaAotiDevice& device_;
+  cudnnDataType_t type_;
+  cudnnHandle_t handle_;
+  Temporaries temporaries_{device_};
+};
+
+/// Tells if cuDNN may have nothing for the format of a convolution that is sound.
+bool is_for_format(cudnnStatus_t status) noexcept {
+  const auto category = CUDNN_STATUS_CATEGORY(status);
+  return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM;
+}
+
 std::int32_t convolve(const char* shim, CudaAotiDevice& device, const AtenTensor& input, const AtenTensor& weight,
-                      const AtenTensor* bias, const Convolution& how, AtenTensor** out) {
-  const auto type = type_of(input.dtype);
-  if (!type || weight.dtype != input.dtype || (bias != nullptr && bias->dtype != input.dtype)) {
-    return refuse(shim, "no convolutions of these dtypes");
-  }
-  if (input.rank < 4 || input.rank > kMaxAxes || weight.rank != input.rank || (bias != nullptr && bias->rank != 1)) {
-    return refuse(shim, "only two- and three-dimensional convolutions of batches");
-  }
-  Extents sizes{};
-  if (const char* why = result_sizes(input, weight, how, sizes); why != nullptr) return refuse(shim, why);
-  const bool channels_last = is_channels_last(input) || is_channels_last(weight);
-  if (!has_strides(weight, dense_strides(weight.size_span(), channels_last))) {
-    return refuse(shim, "the weight's layout is not the input's");
-  }
-  const std::span<const std::int64_t> shape{sizes.data(), input.rank};
-  const Extents strides = dense_strides(shape, channels_last);
-  using Empty = std::int32_t(std::int64_t, const std::int64_t*, const std::int64_t*, std::int32_t, std::int32_t,
-                             std::int32_t, AtenTensor**);
-  static auto* const empty = reinterpret_cast<Empty*>(shim_table_cuda().find("aoti_torch_empty_strided"));
-  AtenTensor* result = nullptr;
-  const std::int32_t made = empty(input.rank, sizes.data(), strides.data(), static_cast<std::int32_t>(input.dtype),
-                                  kAtenCuda, device.aten_index(), &result);
-  if (made != kShimOk) return made;
+                      const AtenTensor* bias, const ConvolutionArguments& how, AtenTensor** out) {
+  const auto planned = plan_convolution(input, weight, bias, how);
+  if (!planned.ok()) return refuse_with(shim, planned.error());
+  const ConvolutionPlan& plan = *planned;
   cudnnHandle_t handle = nullptr;
-  cudnnStatus_t status = handle_of(device, &handle);
-  if (status == CUDNN_STATUS_SUCCESS) {
-    status = Call{device, *type, handle}.run(input, weight, bias, *result, channels_last, how);
+  cudnnStatus_t failed = plan.is_empty ? CUDNN_STATUS_SUCCESS : handle_of(device, &handle);
+  if (failed != CUDNN_STATUS_SUCCESS) return refuse(shim, Cudnn::instance().text(failed));
+  Convolving convolving{shim, device, *type_of(input.dtype), handle};
+  AtenTensor* result = plan.is_empty ? convolving.make_result(plan, input.rank, input.dtype)
+                                     : convolving.compute(input, weight, bias, plan, failed);
+  if (plan.channels_last && is_for_format(failed)) {
+    // The library counts on the strides of the result, not on how it comes about.
+    const auto other = plan_convolution(input, weight, bias, how, ConvolutionFormat::ByChannel);
+    if (!other.ok()) return refuse_with(shim, other.error());
+    const AtenTensor* const by_channel = convolving.compute(input, weight, bias, *other, failed);
+    if (by_channel != nullptr) result = convolving.make_result(plan, input.rank, input.dtype);
+    if (result != nullptr && !convolving.copy(*result, *by_channel)) return 1;
   }
-  if (status == CUDNN_STATUS_SUCCESS) {
-    *out = result;
-    return kShimOk;
-  }
-  delete_handle(*result);
-  return refuse(shim, Cudnn::instance().text(status));
+  if (failed != CUDNN_STATUS_SUCCESS) return refuse(shim, Cudnn::instance().text(failed));
+  if (result == nullptr) return 1;
+  convolving.temporaries().keep(*result);
+  *out = result;
+  return kShimOk;
 }
 
 std::int32_t convolution(AtenTensor* input, AtenTensor* weight, AtenTensor** bias, const std::int64_t* stride,
@@ -348,7 +382,7 @@ std::int32_t convolution(AtenTensor* input, AtenTensor* weight, AtenTensor** bia
     }
     if (!device->may_enqueue("a convolution of cuDNN's")) return std::int32_t{1};
     const auto list = [](const std::int64_t* data, std::int64_t count) {
-      return std::span{data, static_cast<std::size_t>(count)};
+      return std::span{data, data == nullptr || count < 0 ? 0 : static_cast<std::size_t>(count)};
     };
     return convolve(kShim, *device, *input, *weight, added,
                     {list(stride, stride_count), list(padding, padding_count), list(dilation, dilation_count),

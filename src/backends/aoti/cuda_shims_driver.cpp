@@ -3,6 +3,8 @@
 #include "backends/aoti/cuda_image.h"
 #include "backends/aoti/cuda_shims.h"
 
+#include <array>
+#include <span>
 #include <string>
 
 /// The CUDA driver as libraries see it.
@@ -29,35 +31,117 @@ CUresult note_recorded(const Status& recorded) noexcept {
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                       unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** arguments,
-                       void** extra) noexcept {
-  const CudaAotiDevice* device = calling_cuda();
-  if (device == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
-  if (Recorder* const recorder = device->recorder(); recorder != nullptr) {
+/// A launch as the driver takes it, with the attributes that remain.
+class Launch {
+ public:
+  /// More than there are kinds of attributes.
+  static constexpr std::size_t kMaxAttributes = 32;
+
+  /// Copies what `config` says, but for attributes without an effect. The first launch of a run also loses
+  /// programmatic serialization, with which it could start before the kernel ahead of it on the stream has ended: that
+  /// one is another delegate's, and nothing tells this kernel to wait for it. Behind a launch without the attribute it
+  /// overlaps kernels of its own delegate only.
+  ///
+  /// The other attributes keep the order of the stream. Events of PROGRAMMATIC_EVENT and LAUNCH_COMPLETION_EVENT fire
+  /// early for those who wait for them, which the host alone can: libraries get no function for a stream to do so.
+  /// Priorities and memory synchronization domains change neither what a launch waits for nor what its end makes
+  /// visible.
+  ///
+  /// Source: CUDA driver API, CUlaunchAttributeID, "to overlap with the previous kernel in the stream, if that kernel
+  ///   requests the overlap".
+  Launch(const CUlaunchConfig& config, bool is_first) noexcept : config_{config} {
+    for (const CUlaunchAttribute& attribute : std::span{config.attrs, config.numAttrs}) {
+      if (says_nothing(attribute) || (is_first && is_overlap(attribute))) continue;
+      attributes_[count_++] = attribute;
+      has_overlap_ = has_overlap_ || is_overlap(attribute);
+    }
+    config_.attrs = count_ == 0 ? nullptr : attributes_.data();
+    config_.numAttrs = count_;
+  }
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+
+  [[nodiscard]] CUlaunchConfig& config() noexcept { return config_; }
+  [[nodiscard]] bool has_attributes() const noexcept { return count_ != 0; }
+  [[nodiscard]] bool has_overlap() const noexcept { return has_overlap_; }
+
+ private:
+  static bool is_overlap(const CUlaunchAttribute& attribute) noexcept {
+    return attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  }
+  static bool says_nothing(const CUlaunchAttribute& attribute) noexcept {
+    switch (attribute.id) {
+      case CU_LAUNCH_ATTRIBUTE_IGNORE:
+        return true;
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+        return attribute.value.programmaticStreamSerializationAllowed == 0;
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        return attribute.value.cooperative == 0;
+      default:
+        return false;
+    }
+  }
+
+  CUlaunchConfig config_;
+  std::array<CUlaunchAttribute, kMaxAttributes> attributes_;  // the first count_ are set
+  unsigned count_ = 0;
+  bool has_overlap_ = false;
+};
+
+CUresult launch_plain(CudaAotiDevice& device, const CUlaunchConfig& config, CUfunction function, void** arguments,
+                      void** extra) noexcept {
+  if (Recorder* const recorder = device.recorder(); recorder != nullptr) {
     return note_recorded(recorder->kernel({.function = function,
-                                           .grid = {grid_x, grid_y, grid_z},
-                                           .block = {block_x, block_y, block_z},
-                                           .shared_bytes = shared_bytes,
+                                           .grid = {config.gridDimX, config.gridDimY, config.gridDimZ},
+                                           .block = {config.blockDimX, config.blockDimY, config.blockDimZ},
+                                           .shared_bytes = config.sharedMemBytes,
                                            .arguments = arguments,
                                            .extra = extra}));
   }
-  return forward(&CudaFunctions::launch_kernel, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                 shared_bytes, device->stream_for(stream), arguments, extra);
+  return forward(&CudaFunctions::launch_kernel, function, config.gridDimX, config.gridDimY, config.gridDimZ,
+                 config.blockDimX, config.blockDimY, config.blockDimZ, config.sharedMemBytes,
+                 device.stream_for(config.hStream), arguments, extra);
+}
+
+CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                       unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** arguments,
+                       void** extra) noexcept {
+  CudaAotiDevice* device = calling_cuda();
+  if (device == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
+  static_cast<void>(device->is_first_launch());
+  CUlaunchConfig config{};
+  config.gridDimX = grid_x;
+  config.gridDimY = grid_y;
+  config.gridDimZ = grid_z;
+  config.blockDimX = block_x;
+  config.blockDimY = block_y;
+  config.blockDimZ = block_z;
+  config.sharedMemBytes = shared_bytes;
+  config.hStream = stream;
+  return launch_plain(*device, config, function, arguments, extra);
+}
+
+CUresult refuse_attributes(unsigned count) noexcept {
+  try {
+    note_refusal("cuLaunchKernelEx: " + std::to_string(count) + " attributes, at most " +
+                     std::to_string(Launch::kMaxAttributes) + " are supported",
+                 ErrorCode::NotSupported);
+  } catch (...) {  // no memory for the text
+  }
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra) noexcept {
-  const CudaAotiDevice* device = calling_cuda();
+  CudaAotiDevice* device = calling_cuda();
   if (device == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
-  if (config->numAttrs == 0) {
-    return launch_kernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
-                         config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream, arguments,
-                         extra);
-  }
+  if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  if (config->numAttrs > Launch::kMaxAttributes) return refuse_attributes(config->numAttrs);
+  Launch launch{*config, device->is_first_launch()};
+  if (!launch.has_attributes()) return launch_plain(*device, launch.config(), function, arguments, extra);
   if (!device->may_enqueue("cuLaunchKernelEx with attributes")) return CUDA_ERROR_NOT_SUPPORTED;
-  CUlaunchConfig on_stream = *config;
-  on_stream.hStream = device->stream_for(config->hStream);
-  const CUlaunchConfig* changed = &on_stream;
+  if (launch.has_overlap()) device->note_overlap();
+  launch.config().hStream = device->stream_for(config->hStream);
+  const CUlaunchConfig* changed = &launch.config();
   return forward(&CudaFunctions::launch_kernel_ex, changed, function, arguments, extra);
 }
 

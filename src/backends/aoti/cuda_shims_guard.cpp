@@ -16,7 +16,8 @@ std::int32_t check_device(const char* shim, std::int32_t index) noexcept {
   const CudaAotiDevice* device = calling_cuda();
   if (device == nullptr) return refuse(shim, "not within a call of the delegate");
   // -1 is the current device.
-  return index == -1 || index == device->gpu().index() ? kShimOk : refuse(shim, "the delegate runs on another GPU");
+  return index == -1 || index == device->gpu().index() ? kShimOk
+                                                       : refuse_always(shim, "the delegate runs on another GPU");
 }
 
 std::int32_t make_guard(const char* shim, std::int32_t index, void** out) noexcept {

@@ -128,7 +128,10 @@ class Product {
   /// Null on success, else why it can't be done.
   const char* run(Matrix out, Matrix a, Matrix b, double alpha, double beta, const std::byte* bias) {
     if (!out.is_row_major()) {
-      if (!out.transposed().is_row_major() || bias != nullptr) return "the result is not contiguous";
+      if (!out.transposed().is_row_major() || bias != nullptr) {
+        is_layout_ = true;
+        return "the result is contiguous neither by rows nor by columns";
+      }
       const Matrix left = b.transposed();
       b = a.transposed();
       a = left;
@@ -145,6 +148,8 @@ class Product {
     if (ok(handle_of(device_.gpu().index(), &handle))) find_and_run(handle, a, b, out, alpha, beta);
     return status_ == CUBLAS_STATUS_SUCCESS ? why_ : lt_.text(status_);
   }
+  /// Tells if the layout of a matrix was the reason.
+  [[nodiscard]] bool is_layout() const noexcept { return is_layout_; }
 
  private:
   bool ok(cublasStatus_t status) noexcept {
@@ -184,7 +189,8 @@ class Product {
     second_ = layout(a, CUBLASLT_MATMUL_DESC_TRANSB);
     out_ = layout(out, std::nullopt);
     if (status_ != CUBLAS_STATUS_SUCCESS) return lt_.text(status_);
-    return first_ && second_ ? nullptr : "a matrix is contiguous neither by rows nor by columns";
+    is_layout_ = !first_ || !second_;
+    return is_layout_ ? "a matrix is contiguous neither by rows nor by columns" : nullptr;
   }
 
   void find_and_run(cublasLtHandle_t handle, const Matrix& a, const Matrix& b, const Matrix& out, double alpha,
@@ -230,6 +236,7 @@ class Product {
   std::int64_t batches_;
   cublasStatus_t status_ = CUBLAS_STATUS_SUCCESS;
   const char* why_ = nullptr;
+  bool is_layout_ = false;
   Owned<cublasLtMatmulDesc_t> desc_{nullptr, {lt_.desc_destroy}};
   Owned<cublasLtMatrixLayout_t> first_{nullptr, {lt_.layout_destroy}};
   Owned<cublasLtMatrixLayout_t> second_{nullptr, {lt_.layout_destroy}};
@@ -238,8 +245,8 @@ class Product {
 
 /// Whether `self` can be added by the product itself: one row, for each of the result's.
 bool is_bias(const AtenTensor& self, const AtenTensor& out) noexcept {
-  return out.rank == 2 && self.rank == 1 && self.dtype == out.dtype && self.sizes[0] == out.sizes[1] &&
-         (self.strides[0] == 1 || self.sizes[0] == 1) && matrix_of(out).is_row_major();
+  return out.rank == 2 && self.rank == 1 && self.device_type == kAtenCuda && self.dtype == out.dtype &&
+         self.sizes[0] == out.sizes[1] && (self.strides[0] == 1 || self.sizes[0] == 1) && matrix_of(out).is_row_major();
 }
 
 struct Cuda {
@@ -257,7 +264,13 @@ struct Cuda {
       return std::int32_t{1};
     }
     const auto types = types_of(out.dtype);
-    if (!types) return refuse(shim, "no products of this dtype");
+    if (!types) return refuse_always(shim, "no products of this dtype: " + shape_of(out));
+    if (out.device_type != kAtenCuda || a.device_type != kAtenCuda || b.device_type != kAtenCuda) {
+      return refuse_always(shim, "a matrix is not on the GPU");
+    }
+    if (self != nullptr && self->dtype != out.dtype) {
+      return refuse_always(shim, "self has another dtype: " + shape_of(*self));
+    }
     if (out.numel() == 0) return kShimOk;
     if (!device->may_enqueue("a product of cuBLASLt's")) return 1;
     const bool bias = self != nullptr && beta == 1 && is_bias(*self, out);
@@ -268,7 +281,8 @@ struct Cuda {
     Product call{*device, *types, out.rank == 3 ? out.sizes[0] : 1};
     const char* why =
         call.run(matrix_of(out), matrix_of(a), matrix_of(b), alpha, bias ? 0 : beta, bias ? self->data() : nullptr);
-    return why == nullptr ? kShimOk : refuse(shim, why);
+    if (why == nullptr) return kShimOk;
+    return call.is_layout() ? refuse_always(shim, why) : refuse(shim, why);
   }
 };
 

@@ -37,6 +37,15 @@ cudaError_t refuse_memory(std::size_t bytes, const CudaAotiDevice& device) noexc
   return cudaErrorMemoryAllocation;
 }
 
+cudaError_t refuse_device(int index, const CudaAotiDevice& device) noexcept {
+  try {
+    note_refusal("cudaSetDevice: GPU " + std::to_string(index) + ", the delegate runs on " + device.name(),
+                 ErrorCode::IncompatibleDelegate);
+  } catch (...) {  // no memory for the text
+  }
+  return cudaErrorInvalidDevice;
+}
+
 /// Memory of the container, which gives it back when it ends.
 cudaError_t give(void** data, std::size_t bytes) noexcept {
   return in_call([&](CudaAotiDevice& device) {
@@ -137,7 +146,7 @@ cudaError_t get_device(int* index) noexcept {
 }
 cudaError_t set_device(int index) noexcept {
   return in_call([&](CudaAotiDevice& device) {
-    return index == device.gpu().index() ? device.functions().set_device(index) : cudaErrorInvalidDevice;
+    return index == device.gpu().index() ? device.functions().set_device(index) : refuse_device(index, device);
   });
 }
 cudaError_t get_attribute(int* value, cudaDeviceAttr attribute, int index) noexcept {

@@ -145,6 +145,25 @@ void gemm_loops(const Matrix& out, const Matrix& a, const Matrix& b, double beta
 
 }  // namespace
 
+bool has_gemm(ScalarType dtype) noexcept {
+  switch (dtype) {
+    case ScalarType::Float:
+    case ScalarType::Double:
+    case ScalarType::Half:
+    case ScalarType::BFloat16:
+    case ScalarType::Byte:
+    case ScalarType::Char:
+    case ScalarType::Short:
+    case ScalarType::Int:
+    case ScalarType::Long:
+    case ScalarType::ComplexFloat:
+    case ScalarType::ComplexDouble:
+      return true;
+    default:
+      return false;
+  }
+}
+
 const char* gemm(ScalarType dtype, const Matrix& out, const Matrix& a, const Matrix& b, double beta, double alpha) {
   if (out.rows == 0 || out.columns == 0) return nullptr;
   switch (dtype) {

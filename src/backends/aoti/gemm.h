@@ -16,6 +16,9 @@ struct Matrix {
   std::int64_t column_stride = 0;
 };
 
+/// Tells if gemm() multiplies matrices of this dtype.
+[[nodiscard]] bool has_gemm(ScalarType dtype) noexcept;
+
 /// out = beta * out + alpha * a @ b, all of one dtype on the host. With beta 0, `out` is not read.
 ///
 /// float and double run on BLAS, operands of any strides; integers, complex numbers and reduced floats (which

@@ -10,9 +10,11 @@ std::string shape_of(const AtenTensor& tensor) {
   return text + "]";
 }
 
+bool kinds_match(std::size_t rank, const AtenTensor& out, const AtenTensor& a, const AtenTensor& b) noexcept {
+  return out.rank == rank && a.rank == rank && b.rank == rank && a.dtype == out.dtype && b.dtype == out.dtype;
+}
+
 bool shapes_match(std::size_t rank, const AtenTensor& out, const AtenTensor& a, const AtenTensor& b) noexcept {
-  if (out.rank != rank || a.rank != rank || b.rank != rank) return false;
-  if (a.dtype != out.dtype || b.dtype != out.dtype) return false;
   if (rank == 3 && (a.sizes[0] != out.sizes[0] || b.sizes[0] != out.sizes[0])) return false;
   const std::size_t row = rank - 2;
   return a.sizes[row] == out.sizes[row] && b.sizes[row + 1] == out.sizes[row + 1] && a.sizes[row + 1] == b.sizes[row];

@@ -25,7 +25,10 @@ struct MatrixProduct {
 /// For messages: float32[2,3].
 [[nodiscard]] std::string shape_of(const AtenTensor& tensor);
 
-/// Whether out = a @ b makes sense for tensors of `rank` dimensions.
+/// Tells if the tensors have `rank` dimensions and one dtype, which no data changes.
+[[nodiscard]] bool kinds_match(std::size_t rank, const AtenTensor& out, const AtenTensor& a,
+                               const AtenTensor& b) noexcept;
+/// Tells if the sizes of out = a @ b fit. Precondition: kinds_match().
 [[nodiscard]] bool shapes_match(std::size_t rank, const AtenTensor& out, const AtenTensor& a,
                                 const AtenTensor& b) noexcept;
 
@@ -61,6 +64,10 @@ class MatrixShims {
     const char* const shim = without_prefix(symbol);
     if (!is_live(out) || !is_live(a) || !is_live(b) || (self != nullptr && !is_live(self))) return refuse_handle(shim);
     return guarded(shim, [&] {
+      if (!kinds_match(rank, *out, *a, *b)) {
+        return refuse_always(
+            shim, "ranks or dtypes do not fit: " + shape_of(*out) + " from " + shape_of(*a) + " and " + shape_of(*b));
+      }
       if (!shapes_match(rank, *out, *a, *b)) {
         return refuse(shim, "shapes do not fit: " + shape_of(*out) + " from " + shape_of(*a) + " and " + shape_of(*b));
       }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <new>
+#include <string>
 
 namespace tandem::aoti {
 
@@ -25,6 +26,10 @@ std::int32_t guarded(const char* shim, Body&& body) noexcept {
 }
 
 inline std::int32_t refuse_handle(const char* shim) noexcept { return refuse(shim, "not a live tensor handle"); }
+/// A rank that no data changes.
+inline std::int32_t refuse_rank(const char* shim, std::int64_t rank) noexcept {
+  return guarded(shim, [&] { return refuse_always(shim, "rank is " + std::to_string(rank) + ", not within 0 to 16"); });
+}
 inline std::int32_t refuse_null(const char* shim) noexcept { return refuse(shim, "null pointer"); }
 
 }  // namespace tandem::aoti

@@ -10,6 +10,7 @@ namespace {
 /// A view with the dtype and device of `self`, or with `dtype`.
 std::int32_t make_view(const char* shim, const AtenTensor* self, const Geometry& geometry, std::int64_t offset,
                        ScalarType dtype, AtenTensor** out) noexcept {
+  if (geometry.rank < 0 || geometry.rank > static_cast<std::int64_t>(kMaxRank)) return refuse_rank(shim, geometry.rank);
   return guarded(shim, [&] {
     AtenTensor& view = take_handle();
     view.dtype = dtype;
@@ -62,7 +63,7 @@ std::int32_t alloc_from_pool(AtenTensor* self, std::int64_t offset_bytes, std::i
   if (!is_live(self)) return refuse_handle(kShim);
   if (out == nullptr || (rank > 0 && (sizes == nullptr || strides == nullptr))) return refuse_null(kShim);
   const auto type = static_cast<ScalarType>(dtype);
-  if (!is_scalar_type(dtype) || item_bytes(type) == 0) return refuse(kShim, "no element type");
+  if (!is_scalar_type(dtype) || item_bytes(type) == 0) return refuse_always(kShim, "no element type");
   const auto item = static_cast<std::int64_t>(item_bytes(type));
   if (offset_bytes % item != 0) return refuse(kShim, "offset is no multiple of the element size");
   return make_view(kShim, self, {rank, sizes, strides}, offset_bytes / item, type, out);
@@ -72,8 +73,10 @@ std::int32_t create_from_blob(const char* shim, void* data, const Geometry& geom
                               std::int32_t dtype, std::int32_t device_type, std::int32_t device_index,
                               AtenTensor** out) noexcept {
   if (out == nullptr) return refuse_null(shim);
-  if (!is_scalar_type(dtype) || item_bytes(static_cast<ScalarType>(dtype)) == 0) return refuse(shim, "no element type");
+  if (!is_scalar_type(dtype) || item_bytes(static_cast<ScalarType>(dtype)) == 0)
+    return refuse_always(shim, "no element type");
   if (offset < 0) return refuse(shim, "negative offset");
+  if (geometry.rank < 0 || geometry.rank > static_cast<std::int64_t>(kMaxRank)) return refuse_rank(shim, geometry.rank);
   return guarded(shim, [&] {
     AtenTensor& handle = take_handle();
     handle.dtype = static_cast<ScalarType>(dtype);
@@ -110,7 +113,8 @@ std::int32_t create_tensor_from_blob_v2(void* data, std::int64_t rank, const std
                                         std::int32_t layout, const std::uint8_t* /*opaque*/,
                                         std::int64_t /*opaque_bytes*/) noexcept {
   constexpr const char* kShim = "create_tensor_from_blob_v2";
-  if (layout != 0) return refuse(kShim, "only strided layouts are supported");  // oneDNN's packed weights are opaque
+  if (layout != 0)
+    return refuse_always(kShim, "only strided layouts are supported");  // oneDNN's packed weights are opaque
   return create_from_blob(kShim, data, {rank, sizes, strides}, offset, dtype, device_type, device_index, out);
 }
 

@@ -23,9 +23,10 @@ struct Host {
 
   static std::int32_t multiply(const char* shim, const MatrixProduct& product) {
     const auto& [out, self, a, b, beta, alpha] = product;
+    if (!has_gemm(out.dtype)) return refuse_always(shim, "no products of this dtype: " + shape_of(out));
     const bool in_place = self != nullptr && self->data() == out.data();
     if (self != nullptr && beta != 0 && !in_place) {
-      if (self->dtype != out.dtype) return refuse(shim, "self has another dtype: " + shape_of(*self));
+      if (self->dtype != out.dtype) return refuse_always(shim, "self has another dtype: " + shape_of(*self));
       if (const char* why = copy_elements(out, *self); why != nullptr) return refuse(shim, why);
     }
     const std::int64_t batches = out.rank == 3 ? out.sizes[0] : 1;

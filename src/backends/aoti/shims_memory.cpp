@@ -37,10 +37,14 @@ const char* allocate(AtenTensor& handle) noexcept {
 std::int32_t make_empty(const char* shim, const Geometry& geometry, std::int32_t dtype, std::int32_t device_type,
                         AtenTensor** out) noexcept {
   if (out == nullptr) return refuse_null(shim);
-  if (!is_scalar_type(dtype) || item_bytes(static_cast<ScalarType>(dtype)) == 0) return refuse(shim, "no element type");
+  if (!is_scalar_type(dtype) || item_bytes(static_cast<ScalarType>(dtype)) == 0)
+    return refuse_always(shim, "no element type");
+  if (geometry.rank < 0 || geometry.rank > static_cast<std::int64_t>(kMaxRank)) return refuse_rank(shim, geometry.rank);
   const AotiDevice& device = current_device();
   const bool on_device = device_type == device.aten_type();
-  if (!on_device && device_type != kAtenCpu) return refuse(shim, "the device is neither the delegate's nor the CPU");
+  if (!on_device && device_type != kAtenCpu) {
+    return refuse_always(shim, "the device is neither the delegate's nor the CPU");
+  }
   return guarded(shim, [&] {
     AtenTensor& handle = take_handle();
     handle.dtype = static_cast<ScalarType>(dtype);
@@ -74,9 +78,27 @@ std::int32_t empty_strided_pinned(std::int64_t rank, const std::int64_t* sizes, 
   return make_empty("empty_strided_pinned", {rank, sizes, strides}, dtype, device_type, out);
 }
 
+bool is_on_host(const AtenTensor& target, const AtenTensor& source) noexcept {
+  return target.device_type == kAtenCpu && source.device_type == kAtenCpu;
+}
+
+/// Tells if elements of one dtype become those of the other where the tensors are; a GPU converts none.
+bool can_copy(const AtenTensor& target, const AtenTensor& source) noexcept {
+  if (target.dtype == source.dtype) return true;
+  const bool on_host = is_on_host(target, source) || current_device().runs_on_host();
+  return on_host && can_convert(target.dtype, source.dtype);
+}
+
+std::int32_t refuse_conversion(const char* shim, const AtenTensor& target, const AtenTensor& source) noexcept {
+  return guarded(shim, [&] {
+    return refuse_always(shim, std::string{name_of(source.dtype)} + " is not converted to " +
+                                   std::string{name_of(target.dtype)} +
+                                   (is_on_host(target, source) ? "" : " on the device"));
+  });
+}
+
 const char* copy_between(const AtenTensor& target, const AtenTensor& source) noexcept {
-  const bool on_host = target.device_type == kAtenCpu && source.device_type == kAtenCpu;
-  return on_host ? copy_elements(target, source) : current_device().copy_elements(target, source);
+  return is_on_host(target, source) ? copy_elements(target, source) : current_device().copy_elements(target, source);
 }
 
 std::int32_t clone_with(const char* shim, const AtenTensor* self, const std::int64_t* strides,
@@ -108,6 +130,7 @@ std::int32_t clone_preserve_strides(AtenTensor* self, AtenTensor** out) noexcept
 
 std::int32_t copy_checked(const char* shim, const AtenTensor* target, const AtenTensor* source) noexcept {
   if (!is_live(target) || !is_live(source)) return refuse_handle(shim);
+  if (!can_copy(*target, *source)) return refuse_conversion(shim, *target, *source);
   const char* why = copy_between(*target, *source);
   return why == nullptr ? kShimOk : refuse(shim, why);
 }
@@ -125,7 +148,9 @@ std::int32_t zero_(AtenTensor* self) noexcept {
     const auto bytes = static_cast<std::size_t>(self->numel()) * item_bytes(self->dtype);
     return bytes == 0 || device.clear(self->data(), bytes) ? kShimOk : refuse("zero_", "the device refused");
   }
-  if (self->device_type != kAtenCpu) return refuse("zero_", "the tensor's elements do not fill its memory");
+  if (self->device_type != kAtenCpu) {
+    return refuse_always("zero_", "the tensor's elements do not fill its memory");
+  }
   alignas(16) std::byte zero[16]{};
   AtenTensor element{};
   element.dtype = self->dtype;

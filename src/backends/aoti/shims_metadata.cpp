@@ -77,7 +77,7 @@ std::int32_t get_extent(const char* shim, const AtenTensor* self, std::int64_t d
   if (!is_live(self)) return refuse_handle(shim);
   if (out == nullptr) return refuse_null(shim);
   if (dimension < 0) dimension += self->rank;
-  if (dimension < 0 || dimension >= self->rank) return refuse(shim, "dimension out of range");
+  if (dimension < 0 || dimension >= self->rank) return refuse_always(shim, "dimension out of range");
   *out = (self->*list)[dimension];
   return kShimOk;
 }

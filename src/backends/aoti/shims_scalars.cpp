@@ -29,7 +29,7 @@ std::int32_t item(AtenTensor* self, T* out) noexcept {
   alignas(kWidestElement) std::byte here[kWidestElement];
   const std::byte* data = element_bytes(*self, here);
   if (data == nullptr) return refuse(kShim, "the element could not be read from the device");
-  return read_element(self->dtype, data, *out) ? kShimOk : refuse(kShim, "dtype is no real number");
+  return read_element(self->dtype, data, *out) ? kShimOk : refuse_always(kShim, "dtype is not a real number");
 }
 
 /// Reduced floats leave as their bits.

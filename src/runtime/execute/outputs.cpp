@@ -1,6 +1,8 @@
 #include "runtime/execute/outputs.h"
 
+#include "base/checked.h"
 #include "base/strided_copy.h"
+#include "base/strided_overlap.h"
 #include "base/text.h"
 #include "device/tensor_impl.h"
 
@@ -31,7 +33,9 @@ bool meets(const Tensor& tensor, const void* data, std::size_t bytes) noexcept {
   return at < begin + bytes && begin < at + tensor.impl()->capacity_bytes;
 }
 
-bool overlap(const Tensor& a, const Tensor& b) noexcept { return meets(a, b.data(), b.impl()->capacity_bytes); }
+base::StridedArray array_of(const Tensor& tensor) noexcept {
+  return {tensor.data(), tensor.sizes(), tensor.strides(), item_bytes(tensor.dtype())};
+}
 
 /// Leaves a shape alone that is right already: the caller may be reading it.
 void set_shape(Tensor::Impl& impl, std::span<const std::int64_t> sizes,
@@ -128,10 +132,24 @@ Status Outputs::check_bound(const Schedule& schedule, std::span<const Tensor> bo
     if (!spec.dynamic && !exact && !takes_directly(tensor, spec, schedule.values[index].place.bytes)) {
       return refuse(ErrorCode::InvalidArgument, "wrong size");
     }
+    if (const base::Overlap own = base::overlaps_itself(tensor.sizes(), tensor.strides()); own != base::Overlap::None) {
+      return refuse(ErrorCode::InvalidArgument, own == base::Overlap::Some
+                                                    ? "elements of the bound tensor overlap"
+                                                    : "elements of the bound tensor may overlap: its strides are too "
+                                                      "irregular to tell")
+          .with_expected("strides that give each element a place of its own",
+                         base::text_of(tensor.strides()) + " for sizes " + base::text_of(tensor.sizes()));
+    }
     for (std::size_t j = 0; j < i; ++j) {
-      if (bound[j].defined() && overlap(tensor, bound[j])) {
-        return refuse(ErrorCode::InvalidArgument, "two outputs are bound to the same memory");
-      }
+      if (!bound[j].defined()) continue;
+      const base::Overlap both = base::overlap(array_of(tensor), array_of(bound[j]));
+      if (both == base::Overlap::None) continue;
+      return refuse(ErrorCode::InvalidArgument,
+                    both == base::Overlap::Some ? "two outputs are bound to the same memory"
+                                                : "two bound outputs may share memory: their strides are too irregular "
+                                                  "to tell")
+          .with_expected("memory that output " + std::to_string(j) + " does not use",
+                         "strides " + base::text_of(tensor.strides()) + " and " + base::text_of(bound[j].strides()));
     }
   }
   return {};
@@ -184,6 +202,8 @@ void Outputs::begin(Instance& instance) noexcept {
 bool Outputs::writes_to(const void* data, std::size_t bytes) const noexcept {
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     if (targets_[i].is_planned && meets(written(i), data, bytes)) return true;
+    // collect() writes it, before it reads what later outputs are views of.
+    if (targets_[i].is_bound && meets(memory_[i], data, bytes)) return true;
   }
   return false;
 }
@@ -274,7 +294,10 @@ Result<Value> Outputs::take_tensor(const TensorArg& value, std::size_t output, d
                        item_bytes(value.dtype));
     return Value{target};
   }
-  if (!base::same_layout(value.size_span(), value.stride_span(), target.strides())) {
+  // One copy takes what lies without gaps.
+  const bool is_dense =
+      base::extent_bytes(value.size_span(), value.stride_span(), item_bytes(value.dtype)) == value.nbytes();
+  if (!is_dense || !base::same_layout(value.size_span(), value.stride_span(), target.strides())) {
     return Error{ErrorCode::NotSupported, "the output is a view on the device that is not dense in the planned layout"}
         .with_expected(base::text_of(target.strides()), base::text_of(value.stride_span()));
   }

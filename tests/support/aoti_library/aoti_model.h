@@ -47,7 +47,24 @@
 struct AtenTensorOpaque;
 
 #ifdef AOTI_MODEL_CUDA
+// As in cuda.h, which libraries do without.
+struct AotiModelLaunchAttribute {
+  int id = 6;  // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+  int padding = 0;
+  int value = 1;
+  char rest[60]{};
+};
+struct AotiModelLaunchConfig {
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared_bytes;
+  void* stream;
+  AotiModelLaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+
 extern "C" {
+int cuLaunchKernelEx(const AotiModelLaunchConfig*, void*, void**, void**);
 int cudaMalloc(void**, std::size_t);
 int cudaFree(void*);
 int cudaMemcpy(void*, const void*, std::size_t, int);
@@ -163,8 +180,10 @@ struct Constant {
 /// The kernels of a container.
 class Kernels {
  public:
-  explicit Kernels(const fake_kernel::Kernel* image) noexcept : image_{image} {}
-  void launch(const char* name, void* stream, std::initializer_list<void*> args) {
+  explicit Kernels(const void* image) noexcept : image_{image} {}
+  /// `overlaps`: with programmatic stream serialization, as libraries launch that were exported with
+  /// triton.enable_pdl.
+  void launch(const char* name, void* stream, std::initializer_list<void*> args, bool overlaps) {
     void* function = nullptr;
     if (module_ == nullptr) require(cuModuleLoadData(&module_, image_), "cuModuleLoadData");
     require(cuModuleGetFunction(&function, module_, name), "cuModuleGetFunction");
@@ -176,11 +195,17 @@ class Kernels {
       pointers[count] = &values[count];
       ++count;
     }
-    require(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, pointers.data(), nullptr), "cuLaunchKernel");
+    if (!overlaps) {
+      require(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, pointers.data(), nullptr), "cuLaunchKernel");
+      return;
+    }
+    AotiModelLaunchAttribute attribute;
+    const AotiModelLaunchConfig config{{1, 1, 1}, {32, 1, 1}, 0, stream, &attribute, 1};
+    require(cuLaunchKernelEx(&config, function, pointers.data(), nullptr), "cuLaunchKernelEx");
   }
 
  private:
-  const fake_kernel::Kernel* image_;
+  const void* image_;
   void* module_ = nullptr;  // never unloaded, as in real libraries
 };
 #endif
@@ -190,7 +215,10 @@ class Call {
  public:
 #ifdef AOTI_MODEL_CUDA
   /// Arguments are addresses in device memory.
-  void launch(const char* name, std::initializer_list<void*> args) const { kernels->launch(name, stream, args); }
+  void launch(const char* name, std::initializer_list<void*> args) const { kernels->launch(name, stream, args, false); }
+  void launch_overlapping(const char* name, std::initializer_list<void*> args) const {
+    kernels->launch(name, stream, args, true);
+  }
   Kernels* kernels = nullptr;
   void* stream = nullptr;
 #endif
@@ -234,7 +262,7 @@ struct Model {
   std::vector<Constant> constants{};
   void (*fold)(float* const* constants) = nullptr;  ///< Computes the folded constants in place.
 #ifdef AOTI_MODEL_CUDA
-  const fake_kernel::Kernel* kernels = nullptr;
+  const void* kernels = nullptr;  ///< A list of fake_kernel.h, or what a real driver loads.
 #endif
 };
 

@@ -10,6 +10,7 @@ struct Kernel {
   char magic[8] = {'f', 'a', 'k', 'e', 'G', 'P', 'U', '\0'};
   const char* name = nullptr;
   void (*run)(void** args) = nullptr;
+  bool waits = false;  ///< Before it reads or writes, for the kernel before it: griddepcontrol.wait.
 };
 
 /// Argument `index`, an address.

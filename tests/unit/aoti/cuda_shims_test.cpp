@@ -5,6 +5,7 @@
 #include "backends/aoti/cuda_aoti_device.h"
 #include "backends/aoti/cuda_copy.h"
 #include "backends/aoti/geometry.h"
+#include "cuda_call.h"
 #include "device/cuda/cuda_device.h"
 #include "support/fake_cuda.h"
 
@@ -23,7 +24,6 @@ namespace {
 
 using testing::FakeCuda;
 using ::testing::HasSubstr;
-using Sizes = std::vector<std::int64_t>;
 
 AtenTensor view(float* data, const Sizes& sizes, const Sizes& strides) {
   AtenTensor tensor{};
@@ -95,55 +95,6 @@ TEST(StridedCopyRefusal, OtherDtypesAndSizes) {
 
 // ----------------------------------------------------------------------------------------------- shims of libraries
 
-template <class Function>
-Function* shim(const char* name) {
-  const std::uintptr_t address = shim_table_cuda().find(name);
-  EXPECT_NE(address, 0U) << name;
-  return reinterpret_cast<Function*>(address);
-}
-
-/// A container's call, on the fake or on the first GPU.
-class InCall {
- public:
-  explicit InCall(const CudaFunctions& functions) : device_{*(*cuda_device(functions, 0))->for_container()} {
-    state_.device = device_.get();
-    scope_ = std::make_unique<CallScope>(state_);
-    calls_ = std::make_unique<DeviceCalls>(*device_);
-  }
-  ~InCall() {
-    calls_.reset();
-    scope_.reset();
-  }
-
-  [[nodiscard]] AtenTensor& tensor(const Sizes& sizes, const Sizes& strides, const std::vector<float>& values = {}) {
-    AtenTensor& handle = state_.handles.take();
-    handle.dtype = ScalarType::Float;
-    handle.device_type = kAtenCuda;
-    handle.device_index = 0;
-    handle.defined = true;
-    EXPECT_EQ(set_geometry(handle, {static_cast<std::int64_t>(sizes.size()), sizes.data(), strides.data()}), nullptr);
-    handle.storage_bytes = *reach_bytes(handle);
-    handle.base = device_->allocate(handle.storage_bytes);
-    if (!values.empty()) {
-      EXPECT_TRUE(device().functions().upload(0, handle.base, std::as_bytes(std::span{values})).ok());
-    }
-    return handle;
-  }
-  [[nodiscard]] std::vector<float> read(const AtenTensor& tensor) {
-    std::vector<float> values(tensor.storage_bytes / sizeof(float));
-    EXPECT_TRUE(device_->read(values.data(), tensor.base, tensor.storage_bytes));
-    return values;
-  }
-  [[nodiscard]] CudaAotiDevice& device() { return static_cast<CudaAotiDevice&>(*device_); }
-  [[nodiscard]] CallState& state() { return state_; }
-
- private:
-  std::shared_ptr<AotiDevice> device_;
-  CallState state_{};
-  std::unique_ptr<CallScope> scope_;
-  std::unique_ptr<DeviceCalls> calls_;
-};
-
 TEST(CudaCalls, LegacyStreamBecomesTheCallsStream) {
   InCall call{FakeCuda::functions()};
   FakeCuda::instance().reset();
@@ -194,13 +145,6 @@ TEST(CudaCalls, GuardsOfAnotherGpuAreRefused) {
 }
 
 // ------------------------------------------------------------------------------------------------------- with a GPU
-
-class OnGpu : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (device::cuda::device_count() == 0) GTEST_SKIP() << "no CUDA device";
-  }
-};
 
 /// Small whole numbers, so that every order of adding them gives the same.
 std::vector<float> numbers(std::size_t count, int seed) {
@@ -269,48 +213,6 @@ TEST_F(OnGpu, ProductsOfBatches) {
     float sum = 0;
     for (std::size_t c = 0; c < 4; ++c) sum += av[batch * 12 + row * 4 + c] * bv[batch * 20 + column * 4 + c];
     EXPECT_EQ(found[i], sum) << i;
-  }
-}
-
-TEST_F(OnGpu, ConvolutionWithStridePaddingGroupsAndBias) {
-  InCall call{cuda_functions()};
-  const std::vector<float> xv = numbers(2 * 4 * 5 * 5, 1);
-  const std::vector<float> wv = numbers(4 * 2 * 3 * 3, 2);
-  AtenTensor& x = call.tensor({2, 4, 5, 5}, {100, 25, 5, 1}, xv);
-  AtenTensor& w = call.tensor({4, 2, 3, 3}, {18, 9, 3, 1}, wv);
-  AtenTensor* bias = &call.tensor({4}, {1}, {1, 2, 3, 4});
-  using Convolution = std::int32_t(AtenTensor*, AtenTensor*, AtenTensor**, const std::int64_t*, std::int64_t,
-                                   const std::int64_t*, std::int64_t, const std::int64_t*, std::int64_t, std::int32_t,
-                                   const std::int64_t*, std::int64_t, std::int64_t, AtenTensor**);
-  const Sizes stride{2, 1};
-  const Sizes padding{1, 0};
-  const Sizes dilation{1, 1};
-  const Sizes none{0, 0};
-  AtenTensor* out = nullptr;
-  ASSERT_EQ(shim<Convolution>("aoti_torch_cuda_convolution")(&x, &w, &bias, stride.data(), 2, padding.data(), 2,
-                                                             dilation.data(), 2, 0, none.data(), 2, 2, &out),
-            0)
-      << call.state().refusal;
-  ASSERT_THAT(out->size_span(), ::testing::ElementsAre(2, 4, 3, 3));
-  const std::vector<float> found = call.read(*out);
-  for (std::int64_t i = 0; i < 72; ++i) {
-    const std::int64_t batch = i / 36;
-    const std::int64_t channel = i / 9 % 4;
-    const std::int64_t row = i / 3 % 3;
-    const std::int64_t column = i % 3;
-    float sum = static_cast<float>(channel + 1);
-    for (std::int64_t c = 0; c < 2; ++c) {
-      for (std::int64_t r = 0; r < 3; ++r) {
-        for (std::int64_t s = 0; s < 3; ++s) {
-          const std::int64_t y = row * 2 - 1 + r;
-          if (y < 0 || y >= 5) continue;
-          const std::int64_t from = channel / 2 * 2 + c;
-          sum += xv[static_cast<std::size_t>(batch * 100 + from * 25 + y * 5 + column + s)] *
-                 wv[static_cast<std::size_t>(channel * 18 + c * 9 + r * 3 + s)];
-        }
-      }
-    }
-    EXPECT_EQ(found[static_cast<std::size_t>(i)], sum) << i;
   }
 }
 

@@ -4,7 +4,7 @@
 #include "backends/aoti/cuda_aoti_device.h"
 #include "backends/aoti/cuda_image.h"
 #include "backends/aoti/cuda_shims.h"
-#include "delegate_model.h"
+#include "cuda_model.h"
 #include "device/cuda/cuda_device.h"
 #include "library_files.h"
 #include "support/delegate_runner.h"
@@ -35,87 +35,6 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 using Kind = OutputResult::Kind;
-
-constexpr const char* kWeightsKey = "weights_blob";
-
-class CudaModel final : public DelegateModel {
- public:
-  explicit CudaModel(const std::string& library) : code_{library_bytes(library)} {
-    library_key_ = library_key(code_);
-    blobs_.add(library_key_, code_);
-    payload_ = library_key_ + "\n" + kWeightsKey;
-  }
-  CudaModel& tensor(std::vector<std::int64_t> sizes) {
-    arguments_.emplace_back().make_tensor(ScalarType::Float, std::move(sizes));
-    return *this;
-  }
-  CudaModel& number() {
-    arguments_.emplace_back().argument.kind = Argument::Kind::Int;
-    return *this;
-  }
-  CudaModel& blob(const std::string& key, const std::vector<float>& values) {
-    const auto bytes = std::as_bytes(std::span{values});
-    blobs_.add(key, {bytes.begin(), bytes.end()});
-    return *this;
-  }
-  CudaModel& payload(std::string bytes) {
-    payload_ = std::move(bytes);
-    return *this;
-  }
-  [[nodiscard]] const std::string& code_key() const { return library_key_; }
-
-  Result<std::unique_ptr<Delegate>> prepare_on(int device) {
-    device_ = device;
-    return prepare();
-  }
-  Error refusal_on(const CudaFunctions& functions) {
-    functions_ = &functions;
-    return refusal();
-  }
-
-  std::vector<CompileSpec> compile_specs{};
-  const BackendOptions* options = nullptr;  ///< Of the load.
-  std::shared_ptr<Backend> backend{};       ///< Null: a new one for each load.
-
- private:
-  Result<std::unique_ptr<Delegate>> load(std::span<const std::byte> payload, LoadContext& context) override {
-    context.backend_id = "CudaBackend";
-    context.device = {DeviceType::Cuda, static_cast<std::int16_t>(device_)};
-    context.compile_specs = compile_specs;
-    context.options = options;
-    return (backend != nullptr ? backend : make_cuda_backend(*functions_))->prepare(payload, context);
-  }
-
-  std::vector<std::byte> code_;
-  std::string library_key_;
-  int device_ = 0;
-  const CudaFunctions* functions_ = &FakeCuda::functions();
-};
-
-class Cuda : public ::testing::Test {
- protected:
-  void SetUp() override {
-    // What belongs to the process is made before anything is counted.
-    ASSERT_TRUE(cuda_device(FakeCuda::functions(), 0).ok());
-    fake_.reset();
-    blocks_ = fake_.blocks.size();
-  }
-  /// Nothing that a delegate had is left.
-  void expect_nothing_left() {
-    EXPECT_EQ(fake_.blocks.size(), blocks_);
-    EXPECT_TRUE(fake_.modules.empty());
-    EXPECT_TRUE(fake_.events.empty());
-    EXPECT_EQ(fake_.entered, 0);
-    EXPECT_TRUE(mappings(kMapped).empty());
-  }
-  void TearDown() override {
-    expect_nothing_left();
-    EXPECT_EQ(fake_.streams.count(nullptr), 0U) << "something went to the legacy stream";
-  }
-
-  FakeCuda& fake_ = FakeCuda::instance();
-  std::size_t blocks_ = 0;
-};
 
 void fill(ArgumentMemory& memory, const std::vector<float>& values) {
   ASSERT_EQ(values.size(), memory.floats().size());
@@ -238,24 +157,6 @@ TEST_F(Cuda, ResultsOfOtherLayoutsAreCopiedOnTheRunsStream) {
   EXPECT_THAT(fake_.streams, ElementsAre(FakeCuda::kRunStream));
 }
 
-/// Counts what it is given.
-struct CountingRecorder final : Recorder {
-  Status kernel(const KernelLaunch& launch) override {
-    functions.push_back(launch.function);
-    return fails ? Status{Error{ErrorCode::OutOfMemory, "no node"}} : Status{};
-  }
-  Status copy(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) override {
-    ++copies;
-    return {};
-  }
-  void keep(std::shared_ptr<const void> memory) override { kept.push_back(std::move(memory)); }
-
-  std::vector<void*> functions{};
-  int copies = 0;
-  std::vector<std::shared_ptr<const void>> kept{};
-  bool fails = false;
-};
-
 TEST_F(Cuda, RecordedRunEnqueuesNothing) {
   CountingRecorder recorder;
   {
@@ -342,13 +243,12 @@ TEST_F(Cuda, RecordersFailureComesOut) {
   run(runner);
 }
 
-TEST_F(Cuda, NumberOnTheDeviceIsRefused) {
+TEST_F(Cuda, NumberOnTheDeviceIsRefusedAtLoad) {
   CudaModel model{"cuda_results"};
   model.tensor({2, 3}).number().tensor({2, 3}).tensor({2, 3}).number().tensor({2, 3});
-  const Status ran = model.runner().run();
-  ASSERT_FALSE(ran.ok());
-  EXPECT_EQ(ran.error().code(), ErrorCode::NotSupported);
-  EXPECT_EQ(ran.error().site().argument, 1);
+  const Error error = model.refusal();
+  EXPECT_EQ(error.code(), ErrorCode::NotSupported);
+  EXPECT_EQ(error.site().argument, 1);
 }
 
 /// Only the first sizes are known when the delegate is loaded.
@@ -473,6 +373,45 @@ TEST_F(Cuda, KernelsForAnotherGpuAreRefusedAtLoadNamingIt) {
 TEST_F(Cuda, FaultOfTheFirstRunFailsTheLoad) {
   fake_.synchronize_answer = cudaErrorIllegalAddress;
   EXPECT_EQ(results_model().refusal().code(), ErrorCode::DeviceFault);
+}
+
+CudaModel refused_model(int reason) {
+  CudaModel model{"cuda_refused_" + std::to_string(reason)};
+  model.tensor({2, 3}).tensor({2, 3});
+  return model;
+}
+
+TEST_F(Cuda, RefusalThatNoDataChangesFailsTheLoadByItsName) {
+  const Error copy = refused_model(1).refusal();
+  EXPECT_EQ(copy.code(), ErrorCode::IncompatibleDelegate);
+  EXPECT_THAT(copy.to_string(), AllOf(HasSubstr("aoti_torch_copy_"), HasSubstr("int64"), HasSubstr("float32")));
+  const Error rank = refused_model(4).refusal();
+  EXPECT_EQ(rank.code(), ErrorCode::IncompatibleDelegate);
+  EXPECT_THAT(rank.to_string(), AllOf(HasSubstr("aoti_torch_empty_strided"), HasSubstr("rank is 17")));
+}
+
+/// Zeros, at the largest sizes, may be what the delegate does not take.
+TEST_F(Cuda, RefusalOfDataOrSizesDoesNotFailTheLoad) {
+  CudaModel model = refused_model(2);
+  DelegateRunner& runner = model.runner();
+  EXPECT_EQ(runner.run().error().code(), ErrorCode::BackendFailed);
+  model.argument(0).floats()[0] = 1;
+  run(runner);
+  CudaModel sizes = refused_model(3);
+  const Status ran = sizes.runner().run();
+  ASSERT_FALSE(ran.ok());
+  EXPECT_NE(ran.error().to_string().find("mm_out"), std::string::npos);
+}
+
+TEST_F(Cuda, ResultOfAnotherKindFailsTheLoad) {
+  const Error dtype = refused_model(5).refusal();
+  EXPECT_EQ(dtype.code(), ErrorCode::IncompatibleDelegate);
+  EXPECT_EQ(dtype.site().argument, 1);
+  EXPECT_EQ(dtype.expected(), "float32 of rank 2");
+  EXPECT_EQ(dtype.found(), "int64 of rank 2");
+  CudaModel flat{"cuda_counter"};
+  flat.tensor({4}).tensor({2, 2}).blob(kWeightsKey, {1, 2, 3, 4, 5});
+  EXPECT_EQ(flat.refusal().found(), "float32 of rank 1");
 }
 
 TEST_F(Cuda, DeviceThatIsNotThereIsRefused) {

@@ -218,9 +218,15 @@ TEST(Matrix, ShapesThatDoNotFitAndOtherDtypesAreNamed) {
   Array<float> out{{2, 2}, {2, 1}};
   EXPECT_EQ(shim<Product>("cpu_mm_out")(&out.handle, &a.handle, &a.handle), 1);
   EXPECT_EQ(call.refusal, "aoti_torch_cpu_mm_out: shapes do not fit: float32[2,2] from float32[2,3] and float32[2,3]");
+  EXPECT_EQ(call.refusal_code, ErrorCode::BackendFailed) << "other sizes may fit";
   Array<std::uint16_t> odd{{1, 1}, {1, 1}};
   EXPECT_EQ(shim<Product>("cpu_mm_out")(&odd.handle, &odd.handle, &odd.handle), 1);
   EXPECT_THAT(call.refusal, HasSubstr("uint16[1,1]"));
+  EXPECT_EQ(call.refusal_code, ErrorCode::IncompatibleDelegate) << "no data changes a dtype";
+  Array<double> wide{{2, 2}, {2, 1}};
+  EXPECT_EQ(shim<Product>("cpu_mm_out")(&out.handle, &wide.handle, &out.handle), 1);
+  EXPECT_THAT(call.refusal, HasSubstr("ranks or dtypes do not fit"));
+  EXPECT_EQ(call.refusal_code, ErrorCode::IncompatibleDelegate);
   EXPECT_EQ(shim<Product>("cpu_mm_out")(nullptr, &a.handle, &a.handle), 1);
 }
 

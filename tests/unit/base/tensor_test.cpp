@@ -60,6 +60,10 @@ TEST(TensorTest, BadBlobsAreRefused) {
   EXPECT_FALSE(Tensor::from_blob(data.data(), ScalarType::Float, Dims{4}, Dims{1, 1}).ok());
   EXPECT_FALSE(Tensor::from_blob(data.data(), ScalarType::Float, Dims{4}, Dims{-1}).ok());
   EXPECT_FALSE(Tensor::from_blob(data.data(), ScalarType::Float, Dims{4}, Dims{INT64_MAX}).ok());
+  EXPECT_FALSE(Tensor::from_blob(data.data(), ScalarType::Float, Dims{4}, Dims{INT64_MAX / 8}).ok())
+      << "bytes overflow";
+  auto* const last = reinterpret_cast<void*>(UINTPTR_MAX - 15);
+  EXPECT_FALSE(Tensor::from_blob(last, ScalarType::Float, Dims{8}).ok()) << "past the end of memory";
 }
 
 TEST(TensorTest, MemoryThatDoesNotExistIsReported) {

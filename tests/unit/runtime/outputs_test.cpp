@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "support/function_backend.h"
 #include "support/method_builder.h"
 
@@ -5,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
+#include <vector>
 
 namespace tandem {
 namespace {
@@ -118,6 +121,76 @@ TEST_F(OutputsTest, OneMemoryForTwoOutputsIsRefused) {
   const Error error = refused(run, {mine, mine});
   EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
   EXPECT_EQ(error.site().argument, 1);
+}
+
+/// Eight rows of sixteen would end up on top of each other.
+TEST_F(OutputsTest, BoundTensorWhoseElementsOverlapIsRefused) {
+  const auto z = b.tensor({2, 2}, 128);
+  b.delegate("F", {y, z}).outputs({y, z});
+  TestRun run{b};
+  std::vector<float> memory(8);
+  const auto strided = [&memory](std::vector<std::int64_t> strides) {
+    return *Tensor::from_blob(memory.data(), ScalarType::Float, std::array<std::int64_t, 2>{2, 2}, strides);
+  };
+  for (const std::vector<std::int64_t>& strides : {std::vector<std::int64_t>{0, 1}, {1, 0}, {0, 0}, {1, 1}, {3, 3}}) {
+    const Error error = refused(run, {Tensor{}, strided(strides)});
+    EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+    EXPECT_THAT(error.message(), ::testing::HasSubstr("elements of the bound tensor overlap"));
+    EXPECT_EQ(error.site().method, "forward");
+    EXPECT_EQ(error.site().field, "output 1");
+    EXPECT_EQ(error.site().argument, 1);
+    EXPECT_THAT(error.found(), ::testing::HasSubstr(base::text_of(strides)));
+  }
+}
+
+TEST_F(OutputsTest, BoundTensorWithRowsApartOrTransposedIsFilled) {
+  b.outputs({y});
+  TestRun run{b};
+  std::vector<float> memory(6, -1);
+  const Tensor apart = *Tensor::from_blob(memory.data(), ScalarType::Float, std::array<std::int64_t, 1>{2},
+                                          std::array<std::int64_t, 1>{3});
+  ASSERT_TRUE(run.run({floats({2}, {1, 2})}, {apart}).ok());
+  EXPECT_EQ(memory, (std::vector<float>{2, -1, -1, 3, -1, -1}));
+  // An axis of one element has any stride.
+  const Tensor one = *Tensor::from_blob(memory.data(), ScalarType::Float, std::array<std::int64_t, 1>{1},
+                                        std::array<std::int64_t, 1>{0});
+  ASSERT_TRUE(run.run({floats({1}, {7})}, {one}).ok());
+  EXPECT_EQ(memory.front(), 8);
+  const Tensor none = *Tensor::from_blob(memory.data(), ScalarType::Float, std::array<std::int64_t, 1>{0},
+                                         std::array<std::int64_t, 1>{0});
+  EXPECT_TRUE(run.run({floats({0}, {})}, {none}).ok());
+}
+
+/// Their ranges meet, their elements do not.
+TEST_F(OutputsTest, OutputsThatAreWovenIntoOneBufferAreFilled) {
+  const auto z = b.tensor({4}, 128, true);
+  b.delegate("F", {y, z}).outputs({y, z});
+  TestRun run{b};
+  std::vector<float> memory(4, -1);
+  const auto every_second = [&memory](std::size_t first) {
+    return *Tensor::from_blob(memory.data() + first, ScalarType::Float, std::array<std::int64_t, 1>{2},
+                              std::array<std::int64_t, 1>{2});
+  };
+  const auto values = run.run({floats({2}, {1, 2})}, {every_second(0), every_second(1)});
+  ASSERT_TRUE(values.ok()) << values.error().to_string();
+  EXPECT_EQ(memory, (std::vector<float>{2, 3, 3, 4}));
+  const Error error = refused(run, {every_second(0), every_second(2)});
+  EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(error.site().argument, 1);
+}
+
+/// Filled when the run is over; output 1 is read after that.
+TEST_F(OutputsTest, StridedOutputOverAnInputThatIsAnOutputTooLeavesTheOldInput) {
+  b.outputs({y, x});
+  TestRun run{b};
+  std::vector<float> memory{1, 2, -1, -1};
+  const std::array<std::int64_t, 1> sizes{2};
+  const Tensor in = *Tensor::from_blob(memory.data(), ScalarType::Float, sizes);
+  const Tensor out = *Tensor::from_blob(memory.data(), ScalarType::Float, sizes, std::array<std::int64_t, 1>{2});
+  const auto values = run.run({in}, {out, Tensor{}});
+  ASSERT_TRUE(values.ok()) << values.error().to_string();
+  EXPECT_EQ(memory, (std::vector<float>{2, 2, 3, -1}));
+  EXPECT_EQ(testing::to_floats((*values)[1]), (std::vector<float>{1, 2}));
 }
 
 TEST_F(OutputsTest, NumberCannotBeBound) {
