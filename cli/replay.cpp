@@ -139,7 +139,9 @@ FolderReport replay(const std::filesystem::path& path, const MethodOptions& opti
     report.error = std::move(folder).error();
     return report;
   }
-  Module module{folder->program, folder->data_files, options};
+  MethodOptions method_options = options;
+  for (InputBounds& bounds : input_bounds_of(*folder)) method_options.input_bounds.push_back(std::move(bounds));
+  Module module{folder->program, folder->data_files, method_options};
   if (Status loaded = module.load(); !loaded.ok()) {
     report.error = std::move(loaded).error();
     return report;

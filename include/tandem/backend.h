@@ -97,6 +97,13 @@ struct AliasedOutput {
   std::size_t input = 0;   ///< Among the arguments.
 };
 
+/// Sizes that a delegate takes on one axis of an input. Default: nothing known.
+struct SizeBounds {
+  std::int64_t min = 1;
+  std::int64_t max = INT64_MAX;
+  bool zero_unknown = true;  ///< A `min` of 1 is caution: nothing says that size 0 works, and nothing that it fails.
+};
+
 /// What a Context found out about its outputs and memory at one set of shapes.
 struct BoundLayout {
   std::uint32_t struct_size = sizeof(BoundLayout);
@@ -169,6 +176,9 @@ class TANDEM_EXPORT Delegate {
   /// Outputs whose bytes are those of an input that accesses() says is updated. The runtime makes both arguments one
   /// tensor where the program allows it. Where it does not, they have different addresses, and the context copies.
   [[nodiscard]] virtual std::vector<AliasedOutput> aliased_outputs() const { return {}; }
+  /// By input and axis; an input without entries has unknown bounds. Calls with other sizes are refused before bind().
+  /// A `min` above 1 holds for inputs of the method alone: sizes that steps compute may be smaller.
+  [[nodiscard]] virtual std::vector<std::vector<SizeBounds>> input_bounds() const { return {}; }
   /// Errors: OutOfMemory; BackendFailed.
   [[nodiscard]] virtual Result<std::unique_ptr<DelegateContext>> new_context() const = 0;
 };

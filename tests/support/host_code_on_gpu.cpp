@@ -91,6 +91,7 @@ class OnGpu final : public Delegate {
   std::size_t output_count() const override { return host_->output_count(); }
   std::vector<AccessMode> accesses(std::size_t count) const override { return host_->accesses(count); }
   std::vector<AliasedOutput> aliased_outputs() const override { return host_->aliased_outputs(); }
+  std::vector<std::vector<SizeBounds>> input_bounds() const override { return host_->input_bounds(); }
   Result<std::unique_ptr<DelegateContext>> new_context() const override {
     TANDEM_TRY(auto host, host_->new_context());
     return std::unique_ptr<DelegateContext>{new Context{std::move(host), host_->output_count()}};

@@ -140,12 +140,18 @@ Result<Weights::Constant> Weights::make_constant(const ConstantInfo& info, const
   return constant;
 }
 
-Result<ReadyContainer> Weights::make_container() const {
+Result<ReadyContainer> Weights::make_container() const { return make(library_, /*copies_buffers=*/true); }
+
+Result<ReadyContainer> Weights::make_checker(std::shared_ptr<const Library> image) const {
+  return make(std::move(image), /*copies_buffers=*/false);
+}
+
+Result<ReadyContainer> Weights::make(std::shared_ptr<const Library> image, bool copies_buffers) const {
   ReadyContainer ready;
-  TANDEM_TRY(ready.container, Container::create(library_, device_));
+  TANDEM_TRY(ready.container, Container::create(std::move(image), device_));
   ready.device = ready.container->device();
   if (!constants_.empty()) {
-    TANDEM_CHECK_OK(bind(ready));
+    TANDEM_CHECK_OK(bind(ready, copies_buffers));
   } else if (!blob_.empty()) {
     const auto loaded = ready.container->load_blob(blob_);
     if (!loaded.ok()) return loaded.error();
@@ -156,7 +162,7 @@ Result<ReadyContainer> Weights::make_container() const {
   return ready;
 }
 
-Status Weights::bind(ReadyContainer& ready) const {
+Status Weights::bind(ReadyContainer& ready, bool copies_buffers) const {
   if (!ready.container->can_bind()) {
     return Error{ErrorCode::IncompatibleDelegate, "the library can't be given its constants one by one"};
   }
@@ -165,7 +171,7 @@ Status Weights::bind(ReadyContainer& ready) const {
   std::vector<ConstantPair> pairs;
   for (const Constant& constant : constants_) {
     std::byte* data = constant.initial;
-    if (constant.info.kind == ConstantKind::Buffer && constant.bytes != 0) {
+    if (copies_buffers && constant.info.kind == ConstantKind::Buffer && constant.bytes != 0) {
       std::byte*& copy = state[constant.initial];
       if (copy == nullptr) {
         AotiDevice& where = constant.prototype.device_type == kAtenCpu ? *host_device() : device;

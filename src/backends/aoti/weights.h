@@ -54,6 +54,8 @@ class Weights {
                                                                    AotiDevice& device = *host_device());
 
   [[nodiscard]] Result<ReadyContainer> make_container() const;
+  /// A container of another image of the same library that never runs the model: it shares the buffers' initial bytes.
+  [[nodiscard]] Result<ReadyContainer> make_checker(std::shared_ptr<const Library> image) const;
   /// Whether a container may keep something from one run to the next.
   [[nodiscard]] bool has_state() const noexcept { return has_state_; }
   /// Whether ReadyContainer::reset() brings back everything that a run may have changed.
@@ -74,7 +76,8 @@ class Weights {
   Status load_entries(std::span<const ConstantEntry> entries, std::span<const ConstantInfo> constants,
                       const NamedData& named_data);
   Result<Constant> make_constant(const ConstantInfo& info, const ConstantEntry& entry, const NamedData& named_data);
-  Status bind(ReadyContainer& ready) const;
+  Result<ReadyContainer> make(std::shared_ptr<const Library> image, bool copies_buffers) const;
+  Status bind(ReadyContainer& ready, bool copies_buffers) const;
 
   std::shared_ptr<const Library> library_;
   AotiDevice& device_;

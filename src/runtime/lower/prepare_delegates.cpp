@@ -70,6 +70,7 @@ Status prepare_one(const LowerInput& input, std::size_t index, std::span<const A
         "a power of two", std::to_string(plan.alignment));
   }
   plan.aliased_outputs = prepared->aliased_outputs();
+  plan.input_bounds = prepared->input_bounds();
   plan.delegate = std::move(prepared);
   return {};
 }

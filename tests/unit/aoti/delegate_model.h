@@ -32,7 +32,8 @@ class DelegateModel {
   Result<std::unique_ptr<Delegate>> prepare() {
     specs_.clear();
     for (testing::ArgumentMemory& memory : arguments_) {
-      specs_.push_back({memory.argument.kind, memory.argument.tensor.dtype, memory.sizes, memory.dim_order, false,
+      specs_.push_back({memory.argument.kind, memory.argument.tensor.dtype, memory.sizes, memory.dim_order,
+                        memory.dynamic,
                         nullptr, 0, nullptr});
     }
     LoadContext context;
