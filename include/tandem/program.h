@@ -28,10 +28,10 @@ struct TensorInfo {
   std::vector<std::uint8_t> dim_order{};  ///< Axes from outermost to innermost.
   bool dynamic = false;
   std::vector<SizeBounds> bounds{};  ///< Method::meta(), inputs that are `dynamic`: by axis; else empty.
-  bool memory_planned = false;  ///< Planned by the exporter, or constant.
-  DeviceId device{};            ///< As tagged in the file.
-  std::size_t nbytes = 0;       ///< Of `sizes`.
-  std::string name{};           ///< Fully qualified name, if the file has one.
+  bool memory_planned = false;       ///< Planned by the exporter, or constant.
+  DeviceId device{};                 ///< As tagged in the file.
+  std::size_t nbytes = 0;            ///< Of `sizes`.
+  std::string name{};                ///< Fully qualified name, if the file has one.
 };
 
 /// One input or output of a method.

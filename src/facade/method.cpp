@@ -82,7 +82,8 @@ Result<std::shared_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
   auto dispatcher = runtime::Dispatcher::create(impl->schedule, *device, std::move(state), options);
   if (!dispatcher.ok()) return in_file(std::move(dispatcher).error());
   impl->dispatcher = *std::move(dispatcher);
-  for (std::size_t i = 0; i < schedule->inputs.size(); ++i) impl->meta.inputs[i].tensor.bounds = schedule->inputs[i].bounds;
+  for (std::size_t i = 0; i < schedule->inputs.size(); ++i)
+    impl->meta.inputs[i].tensor.bounds = schedule->inputs[i].bounds;
   impl->meta.fully_async = impl->dispatcher->is_fully_async();
   return std::shared_ptr<Method>{new Method{std::move(impl)}};
 }

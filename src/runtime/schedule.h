@@ -96,7 +96,7 @@ struct Step {
 /// An input: how its bytes reach the run.
 struct InputPlan {
   std::uint32_t value = kNone;
-  bool copied = false;  ///< A step may write to it, so the caller's memory cannot be used in place.
+  bool copied = false;               ///< A step may write to it, so the caller's memory cannot be used in place.
   std::vector<SizeBounds> bounds{};  ///< Sizes that it may have, by axis; empty unless it is a tensor of dynamic size.
 };
 

@@ -124,8 +124,8 @@ Result<std::unique_ptr<Delegate>> load_delegate(AotiDevice& device, std::span<co
   TANDEM_TRY(ReadyContainer ready, weights->make_container());
   TANDEM_CHECK_OK(check_arguments(*ready.container, context.arguments));
   const std::size_t outputs = ready.container->output_count();
-  std::vector<std::vector<SizeBounds>> input_bounds =
-      learn_input_bounds(code.bytes, code.key, *weights, device, context.arguments.first(ready.container->input_count()));
+  std::vector<std::vector<SizeBounds>> input_bounds = learn_input_bounds(
+      code.bytes, code.key, *weights, device, context.arguments.first(ready.container->input_count()));
   auto first = std::make_unique<AotiContext>(std::move(ready), weights);
   if (!device.runs_on_host()) TANDEM_CHECK_OK(bind_ahead(*first, context.arguments));
   return std::make_unique<AotiDelegate>(device, std::move(weights), outputs, std::move(first), prefers_graph,

@@ -21,7 +21,7 @@ struct CallState {
   RunMemory* run = nullptr;  ///< Set while a run is under way.
   std::string refusal{};     ///< Why a shim last refused.
   ErrorCode refusal_code = ErrorCode::BackendFailed;
-  std::string text{};  ///< Text that the library printed to stderr during the call.
+  std::string text{};                         ///< Text that the library printed to stderr during the call.
   std::vector<AtenTensor*>* blobs = nullptr;  ///< Set while weights are loaded: collects the constants' handles.
 };
 

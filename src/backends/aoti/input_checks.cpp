@@ -113,8 +113,8 @@ class Prober {
   /// Whether the library has such a check. Without it a run would compute.
   [[nodiscard]] bool has_check(std::size_t input, std::string_view what) const {
     const std::string text = name(input) + std::string{what};
-    return std::search(library_.begin(), library_.end(), std::boyer_moore_horspool_searcher{text.begin(), text.end()}) !=
-           library_.end();
+    return std::search(library_.begin(), library_.end(),
+                       std::boyer_moore_horspool_searcher{text.begin(), text.end()}) != library_.end();
   }
   bool stop(std::string why) {
     trouble_ = std::move(why);
@@ -340,7 +340,8 @@ std::vector<std::vector<SizeBounds>> learn_input_bounds(std::span<const std::byt
   if (std::ranges::none_of(inputs, is_dynamic)) return {};
   const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   const auto contains = [&text](std::string_view part) {
-    return std::search(text.begin(), text.end(), std::boyer_moore_horspool_searcher{part.begin(), part.end()}) != text.end();
+    return std::search(text.begin(), text.end(), std::boyer_moore_horspool_searcher{part.begin(), part.end()}) !=
+           text.end();
   };
   const auto unknown = [&](const std::string& why) {
     base::log(LogLevel::Debug, "library '" + std::string{key} + "' does not tell all sizes that it takes: " + why);

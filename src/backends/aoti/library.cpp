@@ -128,8 +128,7 @@ Status check_processor(const ElfImage& image, bool has_avx512) {
 }
 
 Result<std::unique_ptr<Library>> Library::open(std::span<const std::byte> bytes, std::string_view key,
-                                               const ShimTable& table, LoadVia via,
-                                               std::span<const Shim> overrides) {
+                                               const ShimTable& table, LoadVia via, std::span<const Shim> overrides) {
   const auto site = [&] {
     ErrorSite where;
     where.key = key;

@@ -25,8 +25,8 @@ using base::LoadVia;
 /// Thread-safety: const members may run concurrently; open() and closing from any thread.
 class Library {
  public:
-  /// Loads `bytes`; `key` is the name for messages. `overrides` come before `table`; a library with any is no subject for
-  /// debuggers, so TANDEM_KEEP_LIBS passes over it.
+  /// Loads `bytes`; `key` is the name for messages. `overrides` come before `table`; a library with any is no subject
+  /// for debuggers, so TANDEM_KEEP_LIBS passes over it.
   ///
   /// Errors: InvalidProgram, not a well-formed library; IncompatibleDelegate, it is for another processor (AVX-512
   ///   included), imports functions that nobody supplies (all are listed), or the dynamic loader refuses it (its text

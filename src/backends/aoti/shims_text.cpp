@@ -42,7 +42,8 @@ ssize_t write_text(void* /*cookie*/, const char* text, std::size_t count) {
 /// none can be made.
 std::FILE*& text_file() {
   static std::FILE* file = [] {
-    std::FILE* made = fopencookie(nullptr, "w", {.read = nullptr, .write = write_text, .seek = nullptr, .close = nullptr});
+    std::FILE* made =
+        fopencookie(nullptr, "w", {.read = nullptr, .write = write_text, .seek = nullptr, .close = nullptr});
     if (made == nullptr) return stderr;
     std::setvbuf(made, nullptr, _IONBF, 0);
     return made;

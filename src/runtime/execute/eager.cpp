@@ -98,7 +98,8 @@ Status call_delegate(Instance& instance, std::size_t step, StreamRef stream, Rec
   if (!call.bound || call.shared_context || (call.dynamic && sizes_changed(call, arguments))) {
     call.bound = false;
     if (call.dynamic) {
-      TANDEM_CHECK_OK(check_sizes(schedule, schedule.delegates[schedule.steps[step].target], call.inputs_of(arguments)));
+      TANDEM_CHECK_OK(
+          check_sizes(schedule, schedule.delegates[schedule.steps[step].target], call.inputs_of(arguments)));
     }
     sizes_changed(call, arguments);
     TANDEM_CHECK_OK(bind(call, arguments));
@@ -207,9 +208,8 @@ class WrittenBytes {
  public:
   WrittenBytes(Instance& instance, const Step& step) : instance_{instance}, step_{step} {
     if (!is_on()) return;
-    for_each_result(instance_, step_, [](const TensorArg& tensor, std::size_t bytes) {
-      base::unpoison(tensor.data, bytes);
-    });
+    for_each_result(instance_, step_,
+                    [](const TensorArg& tensor, std::size_t bytes) { base::unpoison(tensor.data, bytes); });
   }
   WrittenBytes(const WrittenBytes&) = delete;
   WrittenBytes& operator=(const WrittenBytes&) = delete;

@@ -28,9 +28,9 @@ struct LowerInput {
   DeviceId device{};
   bool allow_native_code = true;
   StreamPolicy stream_policy = StreamPolicy::PerThread;
-  bool allow_races = false;    ///< Do not refuse what the order check finds.
-  bool plan_branches = false;  ///< Plan for graphs whose branches run side by side.
-  std::string_view folder{};   ///< As LoadContext::folder.
+  bool allow_races = false;                     ///< Do not refuse what the order check finds.
+  bool plan_branches = false;                   ///< Plan for graphs whose branches run side by side.
+  std::string_view folder{};                    ///< As LoadContext::folder.
   std::span<const InputBounds> input_bounds{};  ///< As MethodOptions::input_bounds; other methods' are passed over.
 };
 

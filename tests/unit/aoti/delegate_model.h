@@ -33,8 +33,7 @@ class DelegateModel {
     specs_.clear();
     for (testing::ArgumentMemory& memory : arguments_) {
       specs_.push_back({memory.argument.kind, memory.argument.tensor.dtype, memory.sizes, memory.dim_order,
-                        memory.dynamic,
-                        nullptr, 0, nullptr});
+                        memory.dynamic, nullptr, 0, nullptr});
     }
     LoadContext context;
     context.method = "forward";

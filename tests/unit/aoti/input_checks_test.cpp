@@ -104,7 +104,8 @@ unsigned long long opened() {
 }
 
 TEST(InputChecks, ReadsEveryForm) {
-  const auto complaint = parse_complaint("Error: input_handles[12]: dim value is too large at 1, expected to be <= 360, but got: 361\n");
+  const auto complaint =
+      parse_complaint("Error: input_handles[12]: dim value is too large at 1, expected to be <= 360, but got: 361\n");
   ASSERT_TRUE(complaint.has_value());
   EXPECT_EQ(complaint->kind, Kind::TooLarge);
   EXPECT_EQ(complaint->input, 12U);
@@ -124,9 +125,10 @@ TEST(InputChecks, ReadsEveryForm) {
 }
 
 TEST(InputChecks, OtherTextsAreNoComplaint) {
-  for (const char* text : {"", "Unknown constant state: 0", "input_handles[", "input_handles[0]: unmatched dim value at ",
-                           "input_handles[0]: unmatched dim value at 0, expected: s0, but got: 7",
-                           "input_handles[99999999999999999999]: unmatched dtype", "output_handles[0]: unmatched dtype"}) {
+  for (const char* text :
+       {"", "Unknown constant state: 0", "input_handles[", "input_handles[0]: unmatched dim value at ",
+        "input_handles[0]: unmatched dim value at 0, expected: s0, but got: 7",
+        "input_handles[99999999999999999999]: unmatched dtype", "output_handles[0]: unmatched dtype"}) {
     EXPECT_FALSE(parse_complaint(text).has_value()) << text;
   }
 }
@@ -138,7 +140,8 @@ TEST_P(LearnedBounds, AreThoseOfTheLibrarysOwnChecks) {
   const auto bounds = bounds_of(model);
   ASSERT_THAT(bounds, SizeIs(3));
   EXPECT_THAT(bounds[0], IsEmpty());  // the program fixes it
-  EXPECT_THAT(bounds[1], ElementsAre(SizeBounds{1, 16, true}, SizeBounds{4, 4, false}, SizeBounds{0, INT64_MAX, false}));
+  EXPECT_THAT(bounds[1],
+              ElementsAre(SizeBounds{1, 16, true}, SizeBounds{4, 4, false}, SizeBounds{0, INT64_MAX, false}));
   EXPECT_THAT(bounds[2], ElementsAre(SizeBounds{5, INT64_MAX, false}));
 }
 

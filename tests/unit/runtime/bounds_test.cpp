@@ -43,7 +43,8 @@ class BoundsTest : public ::testing::Test {
     return {};
   }
   Status check(std::int64_t rows, std::int64_t columns = 3) const {
-    return runtime::check_input(*schedule, floats({rows, columns}, std::vector<float>(static_cast<std::size_t>(rows * columns))), 0);
+    return runtime::check_input(
+        *schedule, floats({rows, columns}, std::vector<float>(static_cast<std::size_t>(rows * columns))), 0);
   }
 
   std::shared_ptr<FunctionBackend> one = std::make_shared<FunctionBackend>(1, testing::add_number(1));

@@ -1,6 +1,6 @@
 // y = x with rows and columns of any number within bounds, and checks of its inputs as AOTInductor writes them: off
-// unless the environment says otherwise when the image first runs. Every run that gets beyond them says so in the log; 13 rows
-// are refused by the model itself.
+// unless the environment says otherwise when the image first runs. Every run that gets beyond them says so in the log;
+// 13 rows are refused by the model itself.
 #include "support/aoti_library/aoti_model.h"
 
 #include <sstream>
