@@ -45,8 +45,9 @@ class CudaModel final : public DelegateModel {
     blobs_.add(library_key_, code_);
     payload_ = library_key_ + "\n" + kWeightsKey;
   }
-  CudaModel& tensor(std::vector<std::int64_t> sizes) {
-    arguments_.emplace_back().make_tensor(ScalarType::Float, std::move(sizes));
+  CudaModel& tensor(std::vector<std::int64_t> sizes, bool dynamic = false, ScalarType dtype = ScalarType::Float) {
+    arguments_.emplace_back().make_tensor(dtype, std::move(sizes));
+    arguments_.back().dynamic = dynamic;
     return *this;
   }
   CudaModel& number() {
@@ -132,6 +133,30 @@ CudaModel counter_model() {
 void run(DelegateRunner& runner) {
   const Status ran = runner.run();
   ASSERT_TRUE(ran.ok()) << ran.error().to_string();
+}
+
+TEST_F(Cuda, SizesAreLearnedFromChecksThatComputeNothing) {
+  int computed = 0;
+  set_log_sink([&computed](LogLevel, std::string_view text) {
+    if (text.find("it computes") != std::string_view::npos) ++computed;
+  });
+  CudaModel model{"cuda_checked"};
+  model.tensor({3}).tensor({16, 4, 9}, true).tensor({7}, true, ScalarType::Long).tensor({4});
+  const auto delegate = model.prepare();
+  set_log_sink({});
+  ASSERT_TRUE(delegate.ok()) << delegate.error().to_string();
+  EXPECT_EQ(computed, 1);  // ahead of the first run, at the program's sizes
+  const auto bounds = (*delegate)->input_bounds();
+  ASSERT_EQ(bounds.size(), 3U);
+  EXPECT_TRUE(bounds[0].empty());
+  ASSERT_EQ(bounds[1].size(), 3U);
+  EXPECT_EQ(bounds[1][0].min, 1);
+  EXPECT_EQ(bounds[1][0].max, 16);
+  EXPECT_EQ(bounds[1][1].min, 4);
+  EXPECT_EQ(bounds[1][1].max, 4);
+  EXPECT_EQ(bounds[1][2].min, 0);
+  ASSERT_EQ(bounds[2].size(), 1U);
+  EXPECT_EQ(bounds[2][0].min, 5);
 }
 
 TEST_F(Cuda, RunsGiveTheRightValuesAndTheStateStartsWhereTheFileSays) {
