@@ -12,6 +12,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace tandem::cli {
@@ -203,6 +204,31 @@ Result<Refusal> refusal_of(const Node& node) {
   return refusal;
 }
 
+Result<InputBounds> bounds_of(const Node& node) {
+  InputBounds bounds;
+  const auto read = [&node](const char* key, std::int64_t low, auto& out) -> Status {
+    TANDEM_TRY(const Node number, member(node, key));
+    TANDEM_TRY(const std::int64_t value, integer_of(number, low, INT64_MAX));
+    out = static_cast<std::remove_reference_t<decltype(out)>>(value);
+    return {};
+  };
+  TANDEM_CHECK_OK(read("input", 0, bounds.input));
+  TANDEM_CHECK_OK(read("axis", 0, bounds.axis));
+  if (optional_member(node, "min")) TANDEM_CHECK_OK(read("min", 0, bounds.min));
+  if (optional_member(node, "max")) TANDEM_CHECK_OK(read("max", bounds.min, bounds.max));
+  return bounds;
+}
+
+/// A recorded call is a statement, too: sizes of 0 in it are handled.
+void state_zeros(const Case& recorded, std::vector<InputBounds>& bounds) {
+  for (std::size_t i = 0; i < recorded.inputs.size(); ++i) {
+    const std::vector<std::int64_t>& shape = recorded.inputs[i].shape;
+    for (std::size_t axis = recorded.repeat != 0 ? 1 : 0; axis < shape.size(); ++axis) {
+      if (shape[axis] == 0) bounds.push_back({.input = i, .axis = axis - (recorded.repeat != 0 ? 1 : 0), .min = 0});
+    }
+  }
+}
+
 Result<CaseMethod> method_of(const Node& node, const std::string& name) {
   CaseMethod method;
   method.name = name;
@@ -211,6 +237,11 @@ Result<CaseMethod> method_of(const Node& node, const std::string& name) {
   if (const auto failures = optional_member(node, "failures")) {
     TANDEM_TRY(method.failures, list_of(*failures, refusal_of));
   }
+  if (const auto bounds = optional_member(node, "bounds")) {
+    TANDEM_TRY(method.bounds, list_of(*bounds, bounds_of));
+  }
+  for (const Case& recorded : method.cases) state_zeros(recorded, method.bounds);
+  for (InputBounds& bounds : method.bounds) bounds.method = name;
   return method;
 }
 
@@ -290,6 +321,12 @@ Result<CaseFolder> read_case_folder(const std::filesystem::path& folder) {
   Result<CaseFolder> read = folder_of(*json, folder);
   if (!read.ok()) return std::move(read).error().with_file(file.string());
   return read;
+}
+
+std::vector<InputBounds> input_bounds_of(const CaseFolder& folder) {
+  std::vector<InputBounds> all;
+  for (const CaseMethod& method : folder.methods) all.insert(all.end(), method.bounds.begin(), method.bounds.end());
+  return all;
 }
 
 Result<std::vector<Value>> load_values(const std::filesystem::path& folder, std::span<const CaseValue> values) {

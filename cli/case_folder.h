@@ -2,6 +2,7 @@
 
 #include "cli/compare.h"
 
+#include <tandem/method.h>
 #include <tandem/result.h>
 #include <tandem/shared_buffers.h>
 #include <tandem/value.h>
@@ -44,6 +45,7 @@ struct CaseMethod {
   std::string name{};
   std::vector<Case> cases{};
   std::vector<Refusal> failures{};
+  std::vector<InputBounds> bounds{};  ///< As stated, and one for every axis of size 0 in a case that must succeed.
 };
 
 struct CaseStep {
@@ -65,6 +67,9 @@ struct CaseFolder {
 /// Errors: NotFound, AccessFailed (the file); InvalidArgument (no JSON, with offset; a missing or malformed field, by
 ///   name; a file name that leaves the folder).
 [[nodiscard]] Result<CaseFolder> read_case_folder(const std::filesystem::path& folder);
+
+/// Bounds of all methods, for MethodOptions.
+[[nodiscard]] std::vector<InputBounds> input_bounds_of(const CaseFolder& folder);
 
 /// Reads the tensors' files; other values are copied.
 ///

@@ -141,6 +141,7 @@ FolderReport replay(const std::filesystem::path& path, const MethodOptions& opti
   }
   MethodOptions load = options;
   if (!load.shared_buffers.is_decided()) load.shared_buffers = folder->shared_buffers;
+  for (InputBounds& bounds : input_bounds_of(*folder)) load.input_bounds.push_back(std::move(bounds));
   Module module{folder->program, folder->data_files, std::move(load)};
   if (Status loaded = module.load(); !loaded.ok()) {
     report.error = std::move(loaded).error();

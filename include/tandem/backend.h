@@ -115,6 +115,13 @@ struct MutableBuffer {
   bool on_host = true;  ///< False: in the memory of the method's device.
 };
 
+/// Sizes that a delegate takes on one axis of an input. Default: nothing known.
+struct SizeBounds {
+  std::int64_t min = 1;
+  std::int64_t max = INT64_MAX;
+  bool zero_unknown = true;  ///< A `min` of 1 is caution: nothing says that size 0 works, and nothing that it fails.
+};
+
 /// What a Context found out about its outputs and memory at one set of shapes.
 struct BoundLayout {
   std::uint32_t struct_size = sizeof(BoundLayout);
@@ -190,6 +197,9 @@ class TANDEM_EXPORT Delegate {
   /// The memory that contexts keep from run to run, as far as the runtime may provide it: it then exists once per
   /// State, and what methods share exists once for them. A delegate that has any is stateful.
   [[nodiscard]] virtual std::span<const MutableBuffer> buffers() const { return {}; }
+  /// By input and axis; an input without entries has unknown bounds. Calls with other sizes are refused before bind().
+  /// A `min` above 1 holds for inputs of the method alone: sizes that steps compute may be smaller.
+  [[nodiscard]] virtual std::vector<std::vector<SizeBounds>> input_bounds() const { return {}; }
   /// Errors: OutOfMemory; BackendFailed.
   [[nodiscard]] virtual Result<std::unique_ptr<DelegateContext>> new_context() const = 0;
   /// The same for a delegate with buffers(): `memory` has one entry each, 64-byte aligned, with the initial contents or

@@ -67,6 +67,15 @@ struct GraphInfo {
   std::chrono::nanoseconds branches_time{};
 };
 
+/// Sizes that the caller says one axis of an input may have. A `.pte` holds upper bounds only.
+struct InputBounds {
+  std::string method{};  ///< Name of the method; empty: every method that is loaded with these options.
+  std::size_t input = 0;
+  std::size_t axis = 0;
+  std::int64_t min = 1;  ///< 0: the program handles size 0. Believed unless a delegate's library says otherwise.
+  std::int64_t max = INT64_MAX;
+};
+
 /// Choices fixed for the life of a Method.
 struct MethodOptions {
   DeviceId device{};                                       ///< Where it runs.
@@ -85,6 +94,8 @@ struct MethodOptions {
   std::uint32_t instances = 1;
   std::uint32_t max_in_flight = 2;  ///< Executions that may be enqueued per instance before the next call waits.
   GraphPolicy graphs = GraphPolicy::Auto;
+  /// Narrows the sizes of inputs, or states that they may be 0. Several entries for one axis all hold.
+  std::vector<InputBounds> input_bounds{};
   std::uint32_t max_graphs = 16;  ///< Kept per instance and stretch of steps; the one used longest ago goes.
   /// Host only: streams that the method chooses or makes come from it.
   std::shared_ptr<SeededScheduler> scheduler{};
@@ -167,7 +178,8 @@ class TANDEM_EXPORT Method {
   /// Errors: MethodNotFound; OperatorMissing and BackendMissing, naming all that are missing at once; NotFound
   ///   (a data key); IncompatibleDelegate; NotSupported; OrderViolation (a step reads bytes that a later value has
   ///   taken; with StreamPolicy::PerDelegate also: delegates are not ordered); OutOfMemory; InvalidArgument
-  ///   (`instances` or `max_in_flight` is 0, more instances than a delegate can run at once).
+  ///   (`instances` or `max_in_flight` is 0, more instances than a delegate can run at once, `input_bounds` of an input
+  ///   or axis that is not there or that leave no size).
   [[nodiscard]] static Result<std::shared_ptr<Method>> load(std::shared_ptr<const Program> program,
                                                             std::string_view method, const MethodOptions& options = {});
   /// Blocks until enqueued executions are over.
@@ -181,7 +193,8 @@ class TANDEM_EXPORT Method {
 
   /// Runs once. Blocks until the outputs that live on the host are there.
   ///
-  /// Shapes: one value per input; tensors have the input's dtype and rank, and at most its bytes; any strides.
+  /// Shapes: one value per input; tensors have the input's dtype and rank, and sizes within TensorInfo::bounds of
+  ///   meta(); any strides.
   /// Lifetime: inputs are read until the execution is over. Outputs belong to the caller until dropped; where the
   ///   output list names one value twice, both entries share one tensor.
   /// Errors: InvalidArgument, InvalidType (an input, with index, expected and found; a stream, event or state that does

@@ -30,10 +30,11 @@ struct TensorInfo {
   std::vector<std::int64_t> sizes{};      ///< Upper bounds where `dynamic`.
   std::vector<std::uint8_t> dim_order{};  ///< Axes from outermost to innermost.
   bool dynamic = false;
-  bool memory_planned = false;  ///< Planned by the exporter, or constant.
-  DeviceId device{};            ///< As tagged in the file.
-  std::size_t nbytes = 0;       ///< Of `sizes`.
-  std::string name{};           ///< Fully qualified name, if the file has one.
+  std::vector<SizeBounds> bounds{};  ///< Method::meta(), inputs that are `dynamic`: by axis; else empty.
+  bool memory_planned = false;       ///< Planned by the exporter, or constant.
+  DeviceId device{};                 ///< As tagged in the file.
+  std::size_t nbytes = 0;            ///< Of `sizes`.
+  std::string name{};                ///< Fully qualified name, if the file has one.
 };
 
 /// One input or output of a method.

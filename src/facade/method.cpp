@@ -66,7 +66,8 @@ Result<std::shared_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
                                   .stream_policy = options.streams,
                                   .allow_races = options.allow_races,
                                   .plan_branches = runtime::plans_branches(options),
-                                  .folder = program->folder()};
+                                  .folder = program->folder(),
+                                  .input_bounds = options.input_bounds};
   const auto in_file = [&program](Error&& error) { return std::move(error).with_site({.file = program->name()}); };
   auto lowered = runtime::lower(input);
   if (!lowered.ok()) return in_file(std::move(lowered).error());
@@ -86,6 +87,8 @@ Result<std::shared_ptr<Method>> Method::load(std::shared_ptr<const Program> prog
   auto dispatcher = runtime::Dispatcher::create(impl->schedule, *device, std::move(state), options);
   if (!dispatcher.ok()) return in_file(std::move(dispatcher).error());
   impl->dispatcher = *std::move(dispatcher);
+  for (std::size_t i = 0; i < schedule->inputs.size(); ++i)
+    impl->meta.inputs[i].tensor.bounds = schedule->inputs[i].bounds;
   impl->meta.fully_async = impl->dispatcher->is_fully_async();
   return std::shared_ptr<Method>{new Method{std::move(impl)}};
 }

@@ -10,6 +10,24 @@ std::uint32_t Schedule::scratch_slots() const noexcept {
   return slots;
 }
 
+std::span<const SizeBounds> bounds_of(const DelegatePlan& delegate, std::size_t argument) noexcept {
+  if (argument >= delegate.input_bounds.size()) return {};
+  return delegate.input_bounds[argument];
+}
+
+std::string text_of(const SizeBounds& bounds) {
+  if (bounds.min == bounds.max) return std::to_string(bounds.min);
+  const std::string least = bounds.max == INT64_MAX ? "at least " + std::to_string(bounds.min)
+                                                    : std::to_string(bounds.min) + " to " + std::to_string(bounds.max);
+  return least + (bounds.zero_unknown && bounds.min == 1 ? " (MethodOptions::input_bounds may allow 0)" : "");
+}
+
+std::string size_refusal(const SizeBounds& bounds, std::size_t axis, std::int64_t size) {
+  const std::string where = "the size of axis " + std::to_string(axis);
+  if (bounds.min == bounds.max) return where + " differs from the only one that the program takes";
+  return where + (size < bounds.min ? " is below its lower bound" : " is over its upper bound");
+}
+
 bool is_on_device(const Schedule& schedule, const Step& step) noexcept {
   if (schedule.device == DeviceId{}) return false;
   return step.kind == Step::Kind::Copy ||

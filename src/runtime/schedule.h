@@ -97,7 +97,8 @@ struct Step {
 /// An input: how its bytes reach the run.
 struct InputPlan {
   std::uint32_t value = kNone;
-  bool copied = false;  ///< A step may write to it, so the caller's memory cannot be used in place.
+  bool copied = false;               ///< A step may write to it, so the caller's memory cannot be used in place.
+  std::vector<SizeBounds> bounds{};  ///< Sizes that it may have, by axis; empty unless it is a tensor of dynamic size.
 };
 
 struct DelegatePlan {
@@ -112,6 +113,7 @@ struct DelegatePlan {
   bool prefers_graph = false;      ///< It was told to be in one.
   std::uint32_t alignment = 1;     ///< Of its tensors.
   std::vector<AliasedOutput> aliased_outputs{};
+  std::vector<std::vector<SizeBounds>> input_bounds{};  ///< Delegate::input_bounds().
   std::span<const MutableBuffer> buffers{};  ///< The delegate's own list. Empty if it is not `stateful`.
   bool shares_buffers = false;               ///< It was told that named ones are one for all methods.
 };
@@ -206,6 +208,7 @@ struct Schedule {
   StreamPlan streams{};
   std::vector<Region> regions{};  ///< By step, ascending.
   BranchPlan branches{};
+  bool zero_stated = false;  ///< The caller says that sizes of 0 are handled where no delegate says otherwise.
   std::vector<std::vector<std::byte>> owned_bytes{};  ///< Constants that the file does not align.
 
   Schedule() = default;
@@ -232,6 +235,17 @@ struct Schedule {
     return {accesses.data() + step.first_access, step.access_count};
   }
 };
+
+/// Bounds of the delegate's argument by axis; empty: unknown.
+[[nodiscard]] std::span<const SizeBounds> bounds_of(const DelegatePlan& delegate, std::size_t argument) noexcept;
+/// Whether the bounds hold the size.
+[[nodiscard]] constexpr bool takes(const SizeBounds& bounds, std::int64_t size) noexcept {
+  return size >= bounds.min && size <= bounds.max;
+}
+/// "8", "at least 1", "1 to 360", for messages.
+[[nodiscard]] std::string text_of(const SizeBounds& bounds);
+/// Message about a size that the bounds do not hold.
+[[nodiscard]] std::string size_refusal(const SizeBounds& bounds, std::size_t axis, std::int64_t size);
 
 /// Whether the step's work is for the method's device, and not for the host.
 [[nodiscard]] bool is_on_device(const Schedule& schedule, const Step& step) noexcept;

@@ -35,6 +35,7 @@ FACADE = RUNTIME + ("src/ops", "src/device", "src/facade")
 RULES = {
     "include": Rule((PUBLIC,)),
     "src/base": Rule(BASE, ("fmt/", "openssl/")),
+    "src/base/poison.h": Rule(BASE, ("sanitizer/",)),
     "src/format": Rule(BASE + ("src/format",), ("fmt/", "flatbuffers/", "tandem_schema/")),
     "src/device": Rule(DEVICE, ("fmt/",)),
     "src/device/host": Rule(DEVICE + ("src/device/host",), ("fmt/",)),

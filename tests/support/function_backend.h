@@ -28,6 +28,8 @@ class FunctionBackend final : public Backend {
   }
   /// What bind() asks for from now on.
   void want_scratch(std::size_t bytes) { shared_->scratch_bytes = bytes; }
+  /// What its delegates know of their inputs' sizes.
+  void know_bounds(std::vector<std::vector<SizeBounds>> bounds) { shared_->bounds = std::move(bounds); }
   [[nodiscard]] int binds() const { return shared_->binds; }
 
  private:
@@ -35,6 +37,7 @@ class FunctionBackend final : public Backend {
     std::size_t outputs = 1;
     Function function;
     std::vector<AccessMode> accesses;
+    std::vector<std::vector<SizeBounds>> bounds;
     std::size_t scratch_bytes = 0;
     std::atomic<int> binds{0};
   };
@@ -62,6 +65,7 @@ class FunctionBackend final : public Backend {
     [[nodiscard]] std::vector<AccessMode> accesses(std::size_t count) const override {
       return shared_->accesses.empty() ? Delegate::accesses(count) : shared_->accesses;
     }
+    [[nodiscard]] std::vector<std::vector<SizeBounds>> input_bounds() const override { return shared_->bounds; }
     [[nodiscard]] Result<std::unique_ptr<DelegateContext>> new_context() const override {
       return std::unique_ptr<DelegateContext>{new FunctionContext{shared_}};
     }

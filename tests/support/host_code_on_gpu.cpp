@@ -94,6 +94,7 @@ class OnGpu final : public Delegate {
   std::size_t output_count() const override { return host_->output_count(); }
   std::vector<AccessMode> accesses(std::size_t count) const override { return host_->accesses(count); }
   std::vector<AliasedOutput> aliased_outputs() const override { return host_->aliased_outputs(); }
+  std::vector<std::vector<SizeBounds>> input_bounds() const override { return host_->input_bounds(); }
   std::span<const MutableBuffer> buffers() const override { return buffers_; }
   Result<std::unique_ptr<DelegateContext>> new_context() const override { return new_context_on({}); }
   Result<std::unique_ptr<DelegateContext>> new_context_on(std::span<std::byte* const> memory) const override {

@@ -67,7 +67,8 @@ class ProgramMethod {
                                     .stream_policy = options.streams,
                                     .allow_races = options.allow_races,
                                     .plan_branches = runtime::plans_branches(options),
-                                    .folder = program->folder()};
+                                    .folder = program->folder(),
+                                    .input_bounds = options.input_bounds};
     TANDEM_TRY(auto lowered, runtime::lower(input));
     std::unique_ptr<ProgramMethod> made{new ProgramMethod};
     made->program_ = std::move(program);

@@ -85,18 +85,6 @@ Status AotiContext::use_buffers(std::span<std::byte* const> memory) {
   return weights_->bind(ready_, buffers_);
 }
 
-/// Memory for the model's buffers with their initial contents, for a run whose effects nobody may see.
-Result<std::vector<DeviceBytes>> AotiContext::make_trial_buffers() {
-  std::vector<DeviceBytes> made;
-  for (const MutableBuffer& buffer : weights_->buffers()) {
-    AotiDevice& where = buffer.on_host ? *host_device() : *device_;
-    TANDEM_TRY(DeviceBytes memory, allocate(where, buffer.initial.size()));
-    TANDEM_CHECK_OK(where.upload(memory.get(), buffer.initial));
-    made.push_back(std::move(memory));
-  }
-  return made;
-}
-
 Status AotiContext::check_counts(std::size_t arguments, std::size_t outputs) const {
   if (arguments == inputs_.size() + outputs_.size() && outputs == outputs_.size()) return {};
   return Error{ErrorCode::InvalidArgument, "wrong number of delegate arguments"}.with_expected(
@@ -141,12 +129,8 @@ Status AotiContext::warm_up(std::span<const Argument* const> arguments) {
     if (stand_ins.size() <= input_count()) bytes = base::align_up(bytes, kZerosAlignment) + range_of(copy.tensor).end;
   }
   TANDEM_TRY(DeviceBytes zeros, allocate(*device_, bytes));
-  TANDEM_TRY(std::vector<DeviceBytes> trial_buffers, make_trial_buffers());
-  if (!trial_buffers.empty()) {
-    std::vector<std::byte*> memory;
-    for (const DeviceBytes& buffer : trial_buffers) memory.push_back(buffer.get());
-    TANDEM_CHECK_OK(weights_->bind(ready_, memory));
-  }
+  TANDEM_TRY(std::vector<DeviceBytes> trial_buffers, weights_->make_buffers(*device_));
+  if (!trial_buffers.empty()) TANDEM_CHECK_OK(weights_->bind(ready_, addresses_of(trial_buffers)));
   std::size_t offset = 0;
   for (Argument& argument : stand_ins) {
     if (pointers.size() < input_count() && argument.is_tensor()) {

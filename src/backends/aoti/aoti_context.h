@@ -38,7 +38,6 @@ class AotiContext final : public DelegateContext {
  private:
   [[nodiscard]] std::size_t input_count() const noexcept { return inputs_.size(); }
   [[nodiscard]] Status warm_up(std::span<const Argument* const> arguments);
-  [[nodiscard]] Result<std::vector<DeviceBytes>> make_trial_buffers();
   [[nodiscard]] Status record(EnqueueArgs& args);
   [[nodiscard]] Status run_once(std::span<Argument* const> arguments, std::span<std::byte> scratch);
   [[nodiscard]] Status check_counts(std::size_t arguments, std::size_t outputs) const;

@@ -1,6 +1,7 @@
 #include "backends/aoti/aoti_delegate.h"
 
 #include "backends/aoti/aoti_context.h"
+#include "backends/aoti/input_checks.h"
 #include "backends/aoti/library.h"
 #include "backends/aoti/payload.h"
 #include "backends/aoti/weights.h"
@@ -20,11 +21,13 @@ class AotiDelegate final : public Delegate {
  public:
   /// `first` is what loading made; who asks first gets it.
   AotiDelegate(const AotiDevice& device, std::shared_ptr<const Weights> weights, std::size_t output_count,
-               std::unique_ptr<AotiContext> first, AotiOptions options)
+               std::unique_ptr<AotiContext> first, AotiOptions options,
+               std::vector<std::vector<SizeBounds>> input_bounds)
       : device_{device},
         weights_{std::move(weights)},
         output_count_{output_count},
         options_{options},
+        input_bounds_{std::move(input_bounds)},
         first_{std::move(first)} {}
 
   DelegateCapabilities capabilities() const override {
@@ -40,6 +43,8 @@ class AotiDelegate final : public Delegate {
   }
 
   std::size_t output_count() const override { return output_count_; }
+
+  std::vector<std::vector<SizeBounds>> input_bounds() const override { return input_bounds_; }
 
   std::span<const MutableBuffer> buffers() const override { return weights_->buffers(); }
 
@@ -69,6 +74,7 @@ class AotiDelegate final : public Delegate {
   std::shared_ptr<const Weights> weights_;
   std::size_t output_count_;
   AotiOptions options_;
+  std::vector<std::vector<SizeBounds>> input_bounds_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<AotiContext> first_;
 };
@@ -131,9 +137,12 @@ Result<std::unique_ptr<Delegate>> load_delegate(AotiDevice& device, std::span<co
   TANDEM_TRY(ReadyContainer ready, weights->make_container());
   TANDEM_CHECK_OK(check_arguments(*ready.container, context.arguments));
   const std::size_t outputs = ready.container->output_count();
+  std::vector<std::vector<SizeBounds>> input_bounds = learn_input_bounds(
+      code.bytes, code.key, *weights, device, context.arguments.first(ready.container->input_count()));
   auto first = std::make_unique<AotiContext>(std::move(ready), weights);
   if (!device.runs_on_host()) TANDEM_CHECK_OK(bind_ahead(*first, context.arguments));
-  return std::make_unique<AotiDelegate>(device, std::move(weights), outputs, std::move(first), options);
+  return std::make_unique<AotiDelegate>(device, std::move(weights), outputs, std::move(first), options,
+                                        std::move(input_bounds));
 }
 
 }  // namespace

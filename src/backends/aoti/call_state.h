@@ -21,6 +21,7 @@ struct CallState {
   RunMemory* run = nullptr;  ///< Set while a run is under way.
   std::string refusal{};     ///< Why a shim last refused.
   ErrorCode refusal_code = ErrorCode::BackendFailed;
+  std::string text{};                         ///< Text that the library printed to stderr during the call.
   std::vector<AtenTensor*>* blobs = nullptr;  ///< Set while weights are loaded: collects the constants' handles.
 };
 
@@ -64,5 +65,9 @@ std::int32_t refuse(std::string_view shim, std::string_view why) noexcept;
 std::int32_t refuse_always(std::string_view shim, std::string_view why) noexcept;
 /// The same for functions of other families; `text` is the whole reason.
 void note_refusal(std::string text, ErrorCode code = ErrorCode::BackendFailed) noexcept;
+/// Keeps text that a library prints: with the current call, or line by line in the log.
+void note_text(std::string_view text) noexcept;
+/// Hands text that a library printed in a call without an error to the log.
+void log_text(std::string_view text) noexcept;
 
 }  // namespace tandem::aoti

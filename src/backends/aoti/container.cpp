@@ -7,13 +7,31 @@
 
 namespace tandem::aoti {
 
+namespace {
+
+std::string without_line_end(std::string text) {
+  text.erase(text.find_last_not_of(" \n\r") + 1);
+  return text;
+}
+
+}  // namespace
+
+/// Libraries of torch 2.11 and older keep no error: they only print it.
 Error Container::failure(const char* what, std::int32_t status, const char* exception) {
+  std::string printed = without_line_end(std::exchange(state_.text, {}));
   std::string text;
   if (exception != nullptr) {
     text = exception;
   } else if (const auto last_error = library_->symbols().last_error; last_error != nullptr) {
     const char* message = nullptr;
     if (last_error(&message) == 0 && message != nullptr) text = message;
+  }
+  text = without_line_end(std::move(text));
+  if (text.empty()) {
+    constexpr std::string_view kPrefix = "Error: ";
+    text = printed.starts_with(kPrefix) ? printed.substr(kPrefix.size()) : std::move(printed);
+  } else if (printed.find(text) == std::string::npos) {
+    log_text(printed);
   }
   if (!state_.refusal.empty()) text += (text.empty() ? "" : "; ") + std::exchange(state_.refusal, {});
   return Error{state_.refusal_code, what}.with_native(Origin::Aoti, status, std::move(text));
@@ -25,11 +43,13 @@ Status Container::call(const char* what, Function function, Arguments... argumen
   const DeviceCalls calls{*device_};
   state_.refusal.clear();
   state_.refusal_code = ErrorCode::BackendFailed;
+  state_.text.clear();
   // The library's own guards do not cover all of its entry points, a wrong count for example.
   try {
     const std::int32_t status = function(arguments...);
-    if (status == 0) return {};
-    return failure(what, status, nullptr);
+    if (status != 0) return failure(what, status, nullptr);
+    if (!state_.text.empty()) log_text(std::exchange(state_.text, {}));
+    return {};
   } catch (const std::exception& error) {
     return failure(what, 1, error.what());
   } catch (...) {

@@ -14,6 +14,7 @@ const ShimTable& shim_table_cuda() {
     add_metadata_shims(shims);
     add_handle_shims(shims);
     add_runtime_shims(shims);
+    add_text_shims(shims);
     add_memory_shims(shims);
     add_scalar_shims(shims);
     add_cuda_runtime_shims(shims);

@@ -128,7 +128,7 @@ Status check_processor(const ElfImage& image, bool has_avx512) {
 }
 
 Result<std::unique_ptr<Library>> Library::open(std::span<const std::byte> bytes, std::string_view key,
-                                               const ShimTable& table, LoadVia via) {
+                                               const ShimTable& table, LoadVia via, std::span<const Shim> overrides) {
   const auto site = [&] {
     ErrorSite where;
     where.key = key;
@@ -137,6 +137,7 @@ Result<std::unique_ptr<Library>> Library::open(std::span<const std::byte> bytes,
   auto image = ElfImage::parse(bytes);
   if (!image.ok()) return std::move(image).error().with_site(site());
   image->supply([&](std::string_view name) {
+    if (const auto own = std::ranges::find(overrides, name, &Shim::name); own != overrides.end()) return own->address;
     const std::uintptr_t address = table.find(name);
     if (address != 0) return address;
     return name.starts_with("Sleef_") ? sleef_function(name) : newer_glibc_function(name);
@@ -164,7 +165,7 @@ Result<std::unique_ptr<Library>> Library::open(std::span<const std::byte> bytes,
   auto symbols = find_symbols(library->handle_);
   if (!symbols.ok()) return std::move(symbols).error().with_site(site());
   library->symbols_ = *symbols;
-  base::keep_library(image->bytes(), key, library->first_);
+  if (overrides.empty()) base::keep_library(image->bytes(), key, library->first_);
   return library;
 }
 

@@ -25,14 +25,16 @@ using base::LoadVia;
 /// Thread-safety: const members may run concurrently; open() and closing from any thread.
 class Library {
  public:
-  /// Loads `bytes`; `key` is the name for messages.
+  /// Loads `bytes`; `key` is the name for messages. `overrides` come before `table`; a library with any is no subject
+  /// for debuggers, so TANDEM_KEEP_LIBS passes over it.
   ///
   /// Errors: InvalidProgram, not a well-formed library; IncompatibleDelegate, it is for another processor (AVX-512
   ///   included), imports functions that nobody supplies (all are listed), or the dynamic loader refuses it (its text
   ///   is kept);
   ///   AccessFailed, neither memory nor a file can be had for it.
   [[nodiscard]] static Result<std::unique_ptr<Library>> open(std::span<const std::byte> bytes, std::string_view key,
-                                                             const ShimTable& table, LoadVia via = LoadVia::Automatic);
+                                                             const ShimTable& table, LoadVia via = LoadVia::Automatic,
+                                                             std::span<const Shim> overrides = {});
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
   ~Library();

@@ -19,6 +19,7 @@ const ShimTable& shim_table_host() {
     add_metadata_shims(shims);
     add_handle_shims(shims);
     add_runtime_shims(shims);
+    add_text_shims(shims);
     add_memory_shims(shims);
     add_scalar_shims(shims);
     add_host_matrix_shims(shims);

@@ -37,6 +37,8 @@ void add_constant_shims(std::vector<Shim>& shims);
 void add_metadata_shims(std::vector<Shim>& shims);
 void add_handle_shims(std::vector<Shim>& shims);
 void add_runtime_shims(std::vector<Shim>& shims);
+/// `stderr` and `std::cerr`: a library's text goes to the call that it is in, else to the log sink.
+void add_text_shims(std::vector<Shim>& shims);
 void add_memory_shims(std::vector<Shim>& shims);
 void add_scalar_shims(std::vector<Shim>& shims);
 void add_host_matrix_shims(std::vector<Shim>& shims);

@@ -25,6 +25,12 @@ bool may_change(const ConstantInfo& info) noexcept {
 
 }  // namespace
 
+std::vector<std::byte*> addresses_of(std::span<const DeviceBytes> memory) {
+  std::vector<std::byte*> addresses;
+  for (const DeviceBytes& one : memory) addresses.push_back(one.get());
+  return addresses;
+}
+
 Result<std::unique_ptr<const Weights>> Weights::load(std::shared_ptr<const Library> library, const Payload& payload,
                                                      const NamedData& named_data, AotiDevice& device) {
   TANDEM_TRY(const auto probe, Container::create(library, device));
@@ -169,9 +175,29 @@ Result<Weights::Constant> Weights::make_constant(const ConstantInfo& info, const
   return constant;
 }
 
-Result<ReadyContainer> Weights::make_container() const {
+Result<ReadyContainer> Weights::make_container() const { return make(library_); }
+
+Result<ReadyContainer> Weights::make_checker(std::shared_ptr<const Library> image) const {
+  TANDEM_TRY(ReadyContainer ready, make(std::move(image)));
+  TANDEM_TRY(ready.buffers, make_buffers(*ready.device));
+  if (!ready.buffers.empty()) TANDEM_CHECK_OK(bind(ready, addresses_of(ready.buffers)));
+  return ready;
+}
+
+Result<std::vector<DeviceBytes>> Weights::make_buffers(AotiDevice& device) const {
+  std::vector<DeviceBytes> made;
+  for (const MutableBuffer& buffer : buffers_) {
+    AotiDevice& where = buffer.on_host ? *host_device() : device;
+    TANDEM_TRY(DeviceBytes memory, allocate(where, buffer.initial.size()));
+    TANDEM_CHECK_OK(where.upload(memory.get(), buffer.initial));
+    made.push_back(std::move(memory));
+  }
+  return made;
+}
+
+Result<ReadyContainer> Weights::make(std::shared_ptr<const Library> image) const {
   ReadyContainer ready;
-  TANDEM_TRY(ready.container, Container::create(library_, device_));
+  TANDEM_TRY(ready.container, Container::create(std::move(image), device_));
   ready.device = ready.container->device();
   if (constants_.empty() && !blob_.empty()) {
     const auto loaded = ready.container->load_blob(blob_);

@@ -21,8 +21,12 @@ namespace tandem::aoti {
 /// A container, ready to run once its constants are bound. The container goes first, what it runs on last.
 struct ReadyContainer {
   std::shared_ptr<AotiDevice> device{};
+  std::vector<DeviceBytes> buffers{};  ///< Of its own, if it has any: see Weights::make_checker().
   std::unique_ptr<Container> container{};
 };
+
+/// What Weights::bind() takes.
+[[nodiscard]] std::vector<std::byte*> addresses_of(std::span<const DeviceBytes> memory);
 
 /// The constants of one delegate, where its device reads them, shared by all its containers.
 ///
@@ -56,6 +60,10 @@ class Weights {
   [[nodiscard]] Status bind(ReadyContainer& ready, std::span<std::byte* const> memory) const;
   /// What containers may write to. Empty also if the library cannot be given its constants one by one.
   [[nodiscard]] std::span<const MutableBuffer> buffers() const noexcept { return buffers_; }
+  /// Memory for buffers(), with their initial contents, for a container that nobody else may see. Blocks.
+  [[nodiscard]] Result<std::vector<DeviceBytes>> make_buffers(AotiDevice& device) const;
+  /// A container of another image of the same library, with buffers of its own. It never runs the model.
+  [[nodiscard]] Result<ReadyContainer> make_checker(std::shared_ptr<const Library> image) const;
   /// Whether a container may keep something from one run to the next.
   [[nodiscard]] bool has_state() const noexcept { return has_state_; }
   /// Whether all that a run may change is in buffers().
@@ -82,6 +90,7 @@ class Weights {
   /// Puts a constant that may change into the buffer of its storage.
   void add_to_buffer(Constant& constant, std::string_view name, std::string storage,
                      std::span<const std::byte> initial);
+  Result<ReadyContainer> make(std::shared_ptr<const Library> image) const;
 
   std::shared_ptr<const Library> library_;
   AotiDevice& device_;

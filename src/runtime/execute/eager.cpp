@@ -1,6 +1,7 @@
 #include "runtime/execute/eager.h"
 
 #include "base/guarded.h"
+#include "base/poison.h"
 #include "base/strided_copy.h"
 #include "base/text.h"
 #include "device/stream.h"
@@ -24,6 +25,26 @@ bool sizes_changed(BoundDelegate& call, std::span<Argument* const> arguments) no
     }
   }
   return changed;
+}
+
+/// Compiled code does not check: other sizes than it was made for end in other tensors' bytes, and 0 in a division.
+Status check_sizes(const Schedule& schedule, const DelegatePlan& delegate, std::span<Argument* const> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]->is_tensor() || !inputs[i]->tensor.resizable) continue;
+    const std::span<const std::int64_t> sizes = inputs[i]->tensor.size_span();
+    const std::span<const SizeBounds> known = bounds_of(delegate, i);
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+      SizeBounds bounds = axis < known.size() ? known[axis] : SizeBounds{};
+      // Exporters compute lower bounds from sizes of at least 2; those of a run may come from 1.
+      if (bounds.min != bounds.max) bounds.min = std::min<std::int64_t>(bounds.min, 1);
+      const bool is_stated = sizes[axis] == 0 && bounds.zero_unknown && schedule.zero_stated;
+      if (is_stated || takes(bounds, sizes[axis])) continue;
+      return Error{ErrorCode::InvalidArgument, size_refusal(bounds, axis, sizes[axis])}
+          .with_expected(text_of(bounds), std::to_string(sizes[axis]) + " of " + base::text_of(sizes))
+          .with_argument(static_cast<int>(i));
+    }
+  }
+  return {};
 }
 
 Status bind(BoundDelegate& call, std::span<Argument* const> arguments) {
@@ -72,8 +93,14 @@ Status land(const OutputResult& result, Argument& output) {
 Status call_delegate(Instance& instance, std::size_t step, StreamRef stream, Recorder* recorder = nullptr,
                      bool is_captured = false) {
   BoundDelegate& call = instance.call(step);
-  const std::span<Argument* const> arguments = instance.args_of(instance.schedule().steps[step]);
+  const Schedule& schedule = instance.schedule();
+  const std::span<Argument* const> arguments = instance.args_of(schedule.steps[step]);
   if (!call.bound || call.shared_context || (call.dynamic && sizes_changed(call, arguments))) {
+    call.bound = false;
+    if (call.dynamic) {
+      TANDEM_CHECK_OK(
+          check_sizes(schedule, schedule.delegates[schedule.steps[step].target], call.inputs_of(arguments)));
+    }
     sizes_changed(call, arguments);
     TANDEM_CHECK_OK(bind(call, arguments));
   }
@@ -161,6 +188,46 @@ bool holds(const Argument& condition) noexcept {
   return std::all_of(flags, flags + count, [](std::uint8_t flag) { return flag != 0; });
 }
 
+/// Calls `fn(tensor, bytes)` for each tensor of varying size that the step writes in the instance's arenas, with the
+/// bytes that are planned for it.
+template <class Fn>
+void for_each_result(Instance& instance, const Step& step, Fn&& fn) {
+  const Schedule& schedule = instance.schedule();
+  for_each_tensor(schedule, step, [&](std::uint32_t value, OpAccess mode) {
+    const ValuePlan& plan = schedule.values[value];
+    const TensorArg& tensor = instance.value(value).tensor;
+    if (!writes(mode) || !tensor.resizable || plan.reset || plan.place.buffer == kNone) return;
+    if (schedule.buffers[plan.place.buffer].kind != BufferPlan::Kind::Arena) return;
+    fn(tensor, static_cast<std::size_t>(plan.place.bytes));
+  });
+}
+
+/// Builds with the address sanitizer, host device: a step may write all that is planned for its results; later ones
+/// must not read beyond the bytes that it wrote.
+class WrittenBytes {
+ public:
+  WrittenBytes(Instance& instance, const Step& step) : instance_{instance}, step_{step} {
+    if (!is_on()) return;
+    for_each_result(instance_, step_,
+                    [](const TensorArg& tensor, std::size_t bytes) { base::unpoison(tensor.data, bytes); });
+  }
+  WrittenBytes(const WrittenBytes&) = delete;
+  WrittenBytes& operator=(const WrittenBytes&) = delete;
+  ~WrittenBytes() {
+    if (!is_on()) return;
+    for_each_result(instance_, step_, [](const TensorArg& tensor, std::size_t bytes) {
+      const std::size_t written = std::min(tensor.nbytes(), bytes);
+      base::poison(static_cast<std::byte*>(tensor.data) + written, bytes - written);
+    });
+  }
+
+ private:
+  [[nodiscard]] bool is_on() const noexcept { return base::kPoisons && instance_.schedule().device == DeviceId{}; }
+
+  Instance& instance_;
+  const Step& step_;
+};
+
 /// Here for run_steps(), where a call of its own would show.
 inline Status step_on(Instance& instance, StreamRef stream, std::uint32_t& next) {
   const Schedule& schedule = instance.schedule();
@@ -168,6 +235,7 @@ inline Status step_on(Instance& instance, StreamRef stream, std::uint32_t& next)
   const Step& step = schedule.steps[index];
   const std::span<Argument* const> args = instance.args_of(step);
   Status status;
+  const WrittenBytes written{instance, step};
   switch (step.kind) {
     case Step::Kind::Delegate:
       status = call_delegate(instance, index, stream);

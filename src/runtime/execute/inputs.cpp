@@ -60,7 +60,19 @@ bool close(double a, double b) noexcept {
   return std::fabs(a - b) <= 1e-4 + 1e-5 * std::fabs(b);
 }
 
-Status check_tensor(const Schedule& schedule, std::uint32_t value, const Tensor& tensor) {
+/// The sizes that delegates and the caller leave of those that the program bounds.
+Status check_bounds(std::span<const SizeBounds> bounds, const Tensor& tensor) {
+  for (std::size_t axis = 0; axis < bounds.size(); ++axis) {
+    const std::int64_t size = tensor.sizes()[axis];
+    if (takes(bounds[axis], size)) continue;
+    return Error{ErrorCode::InvalidArgument, size_refusal(bounds[axis], axis, size)}.with_expected(
+        text_of(bounds[axis]), std::to_string(size) + " of " + describe(tensor));
+  }
+  return {};
+}
+
+Status check_tensor(const Schedule& schedule, const InputPlan& plan, const Tensor& tensor) {
+  const std::uint32_t value = plan.value;
   const ArgumentSpec& spec = schedule.values[value].spec;
   if (!tensor.defined()) return Error{ErrorCode::InvalidArgument, "the tensor is undefined"};
   const auto expected = [&spec] {
@@ -83,11 +95,11 @@ Status check_tensor(const Schedule& schedule, std::uint32_t value, const Tensor&
           .with_expected(expected(), describe(tensor));
     }
   }
-  return {};
+  return check_bounds(plan.bounds, tensor);
 }
 
-Status check_value(const Schedule& schedule, std::uint32_t index, const Value& value) {
-  const Argument& stored = schedule.stored[index];
+Status check_value(const Schedule& schedule, const InputPlan& plan, const Value& value) {
+  const Argument& stored = schedule.stored[plan.value];
   const auto mismatch = [&](ErrorCode code, std::string message, std::string expected) {
     return Error{code, std::move(message)}.with_expected(std::move(expected), describe(value));
   };
@@ -97,7 +109,7 @@ Status check_value(const Schedule& schedule, std::uint32_t index, const Value& v
   };
   switch (stored.kind) {
     case Argument::Kind::Tensor:
-      if (value.is_tensor()) return check_tensor(schedule, index, value.tensor());
+      if (value.is_tensor()) return check_tensor(schedule, plan, value.tensor());
       break;
     case Argument::Kind::Int:
       if (value.kind() == Value::Kind::Int) {
@@ -129,7 +141,7 @@ Status check_value(const Schedule& schedule, std::uint32_t index, const Value& v
 }  // namespace
 
 Status check_input(const Schedule& schedule, const Value& value, std::size_t index) {
-  Status checked = check_value(schedule, schedule.inputs[index].value, value);
+  Status checked = check_value(schedule, schedule.inputs[index], value);
   if (checked.ok()) return {};
   return std::move(checked)
       .error()

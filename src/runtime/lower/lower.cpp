@@ -22,6 +22,7 @@ Result<std::unique_ptr<Schedule>> lower(const LowerInput& input) {
   schedule->regions = find_regions(*schedule);
   if (input.plan_branches) find_branches(*schedule);
   TANDEM_CHECK_OK(place(input, *schedule));
+  TANDEM_CHECK_OK(bound_inputs(input, *schedule));
   TANDEM_CHECK_OK(plan_memory(input, *schedule));
   collect_accesses(*schedule);
   order_branches(*schedule);

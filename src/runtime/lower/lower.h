@@ -10,6 +10,7 @@
 #include <tandem/result.h>
 
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -27,9 +28,10 @@ struct LowerInput {
   DeviceId device{};
   bool allow_native_code = true;
   StreamPolicy stream_policy = StreamPolicy::PerThread;
-  bool allow_races = false;    ///< Do not refuse what the order check finds.
-  bool plan_branches = false;  ///< Plan for graphs whose branches run side by side.
-  std::string_view folder{};   ///< As LoadContext::folder.
+  bool allow_races = false;                     ///< Do not refuse what the order check finds.
+  bool plan_branches = false;                   ///< Plan for graphs whose branches run side by side.
+  std::string_view folder{};                    ///< As LoadContext::folder.
+  std::span<const InputBounds> input_bounds{};  ///< As MethodOptions::input_bounds; other methods' are passed over.
 };
 
 /// Turns a method of a verified file into a schedule: resolve, place, plan memory and streams, check.
@@ -82,6 +84,10 @@ void find_branches(Schedule& schedule);
 /// Gives every state, input, output and constant a buffer of its own.
 /// Errors: InvalidProgram (a step writes to a constant, reads a value that has no memory).
 [[nodiscard]] Status place(const LowerInput& input, Schedule& schedule);
+/// Fills InputPlan::bounds: sizes that the program, the caller and every delegate take that gets the input itself or a
+/// copy of it, on every path.
+/// Errors: InvalidArgument (the caller's bounds: an input or axis that is not there, no size left).
+[[nodiscard]] Status bound_inputs(const LowerInput& input, Schedule& schedule);
 /// The arenas: where all other values are, and the size of every arena. Values keep the program's places, which may
 /// have holes where inputs, outputs and states would be; if these take more than 2 MiB and 3 % of what is in use at the
 /// same time, and nothing jumps, all places are new. So are those on the device where there are branches: the program

@@ -75,6 +75,7 @@ Status prepare_one(const LowerInput& input, std::size_t index, std::span<const A
   if (!plan.buffers.empty() && !plan.stateful) {
     return Error{ErrorCode::BackendFailed, "the delegate has mutable buffers, but says that it keeps no state"};
   }
+  plan.input_bounds = prepared->input_bounds();
   plan.delegate = std::move(prepared);
   return {};
 }

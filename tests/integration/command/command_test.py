@@ -755,6 +755,13 @@ class RunTest(CommandTest):
         return ([arg for v in one["inputs"] for arg in ("--input", text(v))],
                 [arg for v in one["outputs"] for arg in ("--expect", text(v))])
 
+    def test_sizes_that_the_library_does_not_take(self):
+        for shape in ("0x1x8x8", "2x1x8x7", "2x1x7x8", "2x0x8x8", "361x1x8x8"):
+            done = tandem("run", *program("digits"), "--random", 1, "--shape", "0:" + shape)
+            self.assert_error(done, "InvalidArgument", "input 0", shape.replace("x", ", "))
+        for name, shape in (("digits", "1x1x8x8"), ("digits", "360x1x8x8"), ("dynamic", "1x1x16")):
+            self.assert_good(tandem("run", *program(name), "--random", 1, "--shape", "0:" + shape))
+
     def test_matches(self):
         inputs, expected = self.inputs_and_outputs("mlp")
         done = tandem("run", *program("mlp"), *inputs, *expected)

@@ -35,6 +35,7 @@
 #include <cstring>
 #include <exception>
 #include <initializer_list>
+#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -337,6 +338,7 @@ std::int32_t guarded(Body&& body) noexcept {
     return 0;
   } catch (const std::exception& error) {
     last_error() = error.what();
+    std::cerr << "Error: " << error.what() << std::endl;  // as real libraries do
     return 1;
   } catch (...) {
     last_error() = "unknown";

@@ -28,8 +28,9 @@ class CudaModel final : public DelegateModel {
     blobs_.add(library_key_, code_);
     payload_ = library_key_ + "\n" + kWeightsKey;
   }
-  CudaModel& tensor(std::vector<std::int64_t> sizes) {
-    arguments_.emplace_back().make_tensor(ScalarType::Float, std::move(sizes));
+  CudaModel& tensor(std::vector<std::int64_t> sizes, bool dynamic = false, ScalarType dtype = ScalarType::Float) {
+    arguments_.emplace_back().make_tensor(dtype, std::move(sizes));
+    arguments_.back().dynamic = dynamic;
     return *this;
   }
   CudaModel& number() {

@@ -53,6 +53,30 @@ void run(DelegateRunner& runner) {
   ASSERT_TRUE(ran.ok()) << ran.error().to_string();
 }
 
+TEST_F(Cuda, SizesAreLearnedFromChecksThatComputeNothing) {
+  int computed = 0;
+  set_log_sink([&computed](LogLevel, std::string_view text) {
+    if (text.find("it computes") != std::string_view::npos) ++computed;
+  });
+  CudaModel model{"cuda_checked"};
+  model.tensor({3}).tensor({16, 4, 9}, true).tensor({7}, true, ScalarType::Long).tensor({4});
+  const auto delegate = model.prepare();
+  set_log_sink({});
+  ASSERT_TRUE(delegate.ok()) << delegate.error().to_string();
+  EXPECT_EQ(computed, 1);  // ahead of the first run, at the program's sizes
+  const auto bounds = (*delegate)->input_bounds();
+  ASSERT_EQ(bounds.size(), 3U);
+  EXPECT_TRUE(bounds[0].empty());
+  ASSERT_EQ(bounds[1].size(), 3U);
+  EXPECT_EQ(bounds[1][0].min, 1);
+  EXPECT_EQ(bounds[1][0].max, 16);
+  EXPECT_EQ(bounds[1][1].min, 4);
+  EXPECT_EQ(bounds[1][1].max, 4);
+  EXPECT_EQ(bounds[1][2].min, 0);
+  ASSERT_EQ(bounds[2].size(), 1U);
+  EXPECT_EQ(bounds[2][0].min, 5);
+}
+
 TEST_F(Cuda, RunsGiveTheRightValuesAndTheStateStartsWhereTheFileSays) {
   CudaModel model = counter_model();
   fill(model.argument(0), {1, 1, 1, 1});

@@ -33,8 +33,8 @@ class DelegateModel {
   Result<std::unique_ptr<Delegate>> prepare() {
     specs_.clear();
     for (testing::ArgumentMemory& memory : arguments_) {
-      specs_.push_back({memory.argument.kind, memory.argument.tensor.dtype, memory.sizes, memory.dim_order, false,
-                        nullptr, 0, nullptr});
+      specs_.push_back({memory.argument.kind, memory.argument.tensor.dtype, memory.sizes, memory.dim_order,
+                        memory.dynamic, nullptr, 0, nullptr});
     }
     LoadContext context;
     context.method = "forward";

@@ -93,6 +93,29 @@ TEST(CaseFolderTest, ReadsInputsThatMustBeRefused) {
   EXPECT_EQ(folder->methods[0].failures[0].reason, "too large");
 }
 
+TEST(CaseFolderTest, ReadsBoundsAndTakesRecordedZerosForSome) {
+  const Result<CaseFolder> folder = read(
+      R"({"files": {"pte": "p.pte"}, "methods": {
+          "forward": {"cases": [{"inputs": [{"kind": "int", "value": 1}, {"kind": "tensor", "file": "x.npy",
+                                             "dtype": "float32", "shape": [3, 2, 0]}], "outputs": [], "repeat": 3}],
+                      "failures": [{"inputs": [{"kind": "tensor", "file": "x.npy", "dtype": "float32", "shape": [0]}]}],
+                      "bounds": [{"input": 0, "axis": 2, "min": 4, "max": 8}, {"input": 7, "axis": 1}]},
+          "other": {"cases": []}}})");
+  ASSERT_TRUE(folder.ok()) << folder.error().to_string();
+  const std::vector<InputBounds> bounds = input_bounds_of(*folder);
+  ASSERT_EQ(bounds.size(), 3U);
+  EXPECT_EQ(bounds[0].method, "forward");
+  EXPECT_EQ(bounds[0].axis, 2U);
+  EXPECT_EQ(bounds[0].min, 4);
+  EXPECT_EQ(bounds[0].max, 8);
+  EXPECT_EQ(bounds[1].input, 7U);
+  EXPECT_EQ(bounds[1].min, 1);
+  EXPECT_EQ(bounds[1].max, INT64_MAX);
+  EXPECT_EQ(bounds[2].input, 1U);  // of the case; the axis that counts calls is none of the tensor's
+  EXPECT_EQ(bounds[2].axis, 1U);
+  EXPECT_EQ(bounds[2].min, 0);
+}
+
 TEST(CaseFolderTest, ReadsEveryFixture) {
   std::size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator{TANDEM_FIXTURES}) {
@@ -133,6 +156,13 @@ std::vector<BadMeta> bad_metas() {
   const auto at = [&](const char* member) { return input + member; };
   const std::string case0 = "methods.forward.cases[0]";
   return {
+      {"BoundsWithoutAnAxis",
+       R"({"files": {"pte": "p"}, "methods": {"forward": {"cases": [], "bounds": [{"input": 0}]}}})",
+       "methods.forward.bounds[0].axis", "nothing"},
+      {"BoundsThatHoldNothing",
+       R"({"files": {"pte": "p"}, "methods": {"forward": {"cases": [],
+           "bounds": [{"input": 0, "axis": 0, "min": 4, "max": 3}]}}})",
+       "methods.forward.bounds[0].max", "4.."},
       {"NoObject", "[]", "", "an object; found a list"},
       {"DeepNesting", std::string(100000, '[') + std::string(100000, ']'), "", "an object; found a list"},
       {"NoFiles", "{}", "files", "found nothing"},

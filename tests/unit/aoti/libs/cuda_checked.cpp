@@ -1,0 +1,3 @@
+// As checked.cpp, for CUDA.
+#define AOTI_MODEL_CUDA
+#include "checked.cpp"
