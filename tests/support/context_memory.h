@@ -26,6 +26,8 @@ class ContextWithMemory final : public DelegateContext {
     return std::unique_ptr<DelegateContext>{std::move(made)};
   }
 
+  [[nodiscard]] DelegateContext& inner() noexcept { return *context_; }
+
   [[nodiscard]] Result<BoundLayout> bind(std::span<const Argument* const> arguments) override {
     return context_->bind(arguments);
   }

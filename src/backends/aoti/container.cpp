@@ -114,6 +114,7 @@ Result<std::vector<ConstantInfo>> Container::constants() {
       TANDEM_CHECK_OK(call("kind of a constant", symbols.constant_type, handle_, i, &kind));
     }
     info.kind = static_cast<ConstantKind>(kind);
+    info.tells_kind = symbols.constant_type != nullptr;
   }
   return list;
 }

@@ -23,6 +23,7 @@ struct ConstantInfo {
   std::string name{};  ///< Internal; what binding goes by.
   std::string fqn{};   ///< Name in the model; empty for what the compiler made up.
   ConstantKind kind = ConstantKind::Unknown;
+  bool tells_kind = false;  ///< Whether the library says what its constants are.
   bool folded = false;      ///< Computed from the others, not stored.
   std::int32_t dtype = -1;  ///< -1 if the library does not tell.
   std::size_t bytes = 0;    ///< In the blob, with padding.

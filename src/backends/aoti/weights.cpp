@@ -18,9 +18,10 @@ constexpr std::size_t kBlobAlignment = 64;
 
 std::string bytes_text(std::size_t bytes) { return std::to_string(bytes) + " bytes"; }
 
-/// Libraries that do not tell what a constant is may write to it.
+/// A library that does not tell what its constants are may write to any. One that does calls those unknown which the
+/// compiler made of others; nothing writes to them.
 bool may_change(const ConstantInfo& info) noexcept {
-  return info.kind == ConstantKind::Buffer || info.kind == ConstantKind::Unknown;
+  return info.kind == ConstantKind::Buffer || !info.tells_kind;
 }
 
 }  // namespace

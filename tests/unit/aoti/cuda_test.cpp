@@ -115,7 +115,7 @@ TEST_F(Cuda, OutputIsWrittenInPlaceAndTemporariesAreScratch) {
   EXPECT_EQ(runner.results()[0].kind, Kind::InPlace);
   EXPECT_EQ(runner.results()[0].data, model.argument(1).argument.tensor.data);
   EXPECT_EQ(runner.scratch_bytes(), 64 + 64U);  // one temporary, and what the runner aligns by
-  EXPECT_TRUE(dynamic_cast<AotiContext&>(runner.context()).repeats());
+  EXPECT_TRUE(dynamic_cast<AotiContext&>(dynamic_cast<testing::ContextWithMemory&>(runner.context()).inner()).repeats());
 }
 
 TEST_F(Cuda, LoadingFoldsAndLoadsKernelsInThisOrder) {
@@ -327,13 +327,13 @@ CudaModel entries_model() {
   return model;
 }
 
-TEST_F(Cuda, EntriesAreUploadedOnceForAllDelegatesOfTheirProgram) {
+TEST_F(Cuda, EntriesAreUploadedOnceForAllDelegatesOfTheirProgramAndBuffersForEach) {
   CudaModel model = entries_model();
   fill(model.argument(0), {0, 0, 0, 0});
   DelegateRunner& runner = model.runner();
-  EXPECT_EQ(fake_.count("upload"), 2);
+  EXPECT_EQ(fake_.count("upload"), 2) << "the weight, and the buffer of the run at load";
   ASSERT_TRUE(model.prepare().ok());
-  EXPECT_EQ(fake_.count("upload"), 2);
+  EXPECT_EQ(fake_.count("upload"), 3) << "a buffer more";
   run(runner);
   EXPECT_THAT(model.argument(1).floats(), ElementsAre(6, 7, 8, 9));
   run(model.runner());
