@@ -21,6 +21,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -56,6 +57,15 @@ std::string bytes_of(const std::vector<Value>& outputs) {
   return bytes;
 }
 
+/// Random, but for lists of integers: as indices to write to, equal ones would race in the kernel.
+Tensor tensor_like(const TensorInfo& info, std::uint64_t seed, std::size_t index) {
+  Tensor tensor = *cli::random_tensor(info.dtype, info.sizes, seed, index);
+  if (info.dtype == ScalarType::Long && tensor.numel() > 1) {
+    std::iota(tensor.data_as<std::int64_t>(), tensor.data_as<std::int64_t>() + tensor.numel(), std::int64_t{0});
+  }
+  return tensor;
+}
+
 class OrderOnDeviceTest : public ::testing::TestWithParam<std::tuple<std::string, GraphPolicy>> {
  protected:
   static constexpr std::size_t kInputs = 16;
@@ -81,9 +91,7 @@ class OrderOnDeviceTest : public ::testing::TestWithParam<std::tuple<std::string
       std::vector<Value> row;
       for (std::size_t k = 0; k < meta.inputs.size(); ++k) {
         const ValueInfo& input = meta.inputs[k];
-        row.push_back(input.kind == Value::Kind::Tensor
-                          ? Value{*cli::random_tensor(input.tensor.dtype, input.tensor.sizes, 100 + i, k)}
-                          : input.traced);
+        row.push_back(input.kind == Value::Kind::Tensor ? Value{tensor_like(input.tensor, 100 + i, k)} : input.traced);
       }
       inputs_.push_back(*cli::to_device(row, meta, device_));
     }

@@ -103,7 +103,12 @@ Status CudaMethod::load_calls() {
     TANDEM_TRY(auto prepared, backend->prepare(delegate.payload, context));
     std::vector<std::byte*> buffers;
     for (const MutableBuffer& buffer : prepared->buffers()) {
-      if (buffer.on_host) return Error{ErrorCode::NotSupported, "a buffer in the host's memory"};
+      if (buffer.on_host) {
+        auto& memory = host_memory_.emplace_back(std::make_unique<std::byte[]>(buffer.initial.size()));
+        std::ranges::copy(buffer.initial, memory.get());
+        buffers.push_back(memory.get());
+        continue;
+      }
       buffers.push_back(static_cast<std::byte*>(allocate(buffer.initial.size())));
       if (buffers.back() == nullptr) return Error{ErrorCode::OutOfMemory, "a buffer"};
       TANDEM_CHECK_OK(functions_.upload(0, buffers.back(), buffer.initial));

@@ -50,6 +50,7 @@ class CudaMethod {
   std::vector<std::unique_ptr<Delegate>> delegates_;
   std::vector<std::unique_ptr<Call>> calls_;
   std::vector<void*> memory_;
+  std::vector<std::unique_ptr<std::byte[]>> host_memory_{};
   Status status_;
 };
 
