@@ -43,7 +43,6 @@ struct MethodCheck {
 /// Loads one method with `options` and checks its order. `problems` is what is known to be missing beforehand. Blocks:
 /// delegates are prepared, so their code is loaded into this process.
 [[nodiscard]] MethodCheck check_method(const std::shared_ptr<const Program>& program, const std::string& name,
-                                       MethodOptions options, StreamPolicy policy,
-                                       std::vector<std::string> problems);
+                                       MethodOptions options, StreamPolicy policy, std::vector<std::string> problems);
 
 }  // namespace tandem::cli

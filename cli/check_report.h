@@ -16,7 +16,7 @@ struct CheckReport {
   std::optional<Error> unsound{};  ///< Why the file is not sound; nothing else is known then.
   std::vector<MethodCheck> methods{};
   std::vector<std::string> undecided_buffers{};  ///< Names that several delegates or methods hold a buffer of.
-  std::string picture{};  ///< Empty: none was drawn.
+  std::string picture{};                         ///< Empty: none was drawn.
 
   [[nodiscard]] bool good() const;
 };

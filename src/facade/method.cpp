@@ -127,9 +127,10 @@ Result<std::shared_ptr<State>> Method::new_state() {
   TANDEM_CHECK_OK(base::refuse_forked_child());
   if (impl_->state == nullptr) return std::shared_ptr<State>{};
   if (const std::string& shared = impl_->state->impl()->shared_buffer(); !shared.empty()) {
-    return Error{ErrorCode::NotSupported,
-                 "the method shares a buffer with other methods, which a state of one method cannot have; load the program "
-                 "by a further Module for a further conversation"}
+    return Error{
+        ErrorCode::NotSupported,
+        "the method shares a buffer with other methods, which a state of one method cannot have; load the program "
+        "by a further Module for a further conversation"}
         .with_expected("buffers of its own", shared)
         .with_method(std::string{impl_->schedule->method});
   }

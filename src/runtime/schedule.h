@@ -114,8 +114,8 @@ struct DelegatePlan {
   std::uint32_t alignment = 1;     ///< Of its tensors.
   std::vector<AliasedOutput> aliased_outputs{};
   std::vector<std::vector<SizeBounds>> input_bounds{};  ///< Delegate::input_bounds().
-  std::span<const MutableBuffer> buffers{};  ///< The delegate's own list. Empty if it is not `stateful`.
-  bool shares_buffers = false;               ///< It was told that named ones are one for all methods.
+  std::span<const MutableBuffer> buffers{};             ///< The delegate's own list. Empty if it is not `stateful`.
+  bool shares_buffers = false;                          ///< It was told that named ones are one for all methods.
 };
 
 /// A mutable value that outlives an execution.

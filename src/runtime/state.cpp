@@ -171,10 +171,11 @@ Error State::missed(const HeldBuffer& mine, const HeldBuffer& changed) const {
   if (store_ != nullptr) store_->warn_once();
   const bool is_decided = tensor == nullptr || mine.rule.has(tensor->name) || changed.rule.has(tensor->name);
   Error error{ErrorCode::InvalidState,
-              is_decided ? "a buffer that the method shares was changed by a method that was loaded apart. Load both by "
-                           "one Module"
-                         : "a buffer of the same name was changed, and nothing says whether both are one. " +
-                               std::string{kHowToDecide}};
+              is_decided
+                  ? "a buffer that the method shares was changed by a method that was loaded apart. Load both by "
+                    "one Module"
+                  : "a buffer of the same name was changed, and nothing says whether both are one. " +
+                        std::string{kHowToDecide}};
   error = std::move(error)
               .with_method(std::string{schedule_->method})
               .with_expected(describe(mine) + " and " + describe(changed) + " with equal contents",

@@ -72,8 +72,8 @@ class State {
   /// Whether executions have to be checked against changes that they would miss.
   [[nodiscard]] bool is_linked() const noexcept { return is_linked_.load(std::memory_order_acquire); }
   /// Before an execution that is linked: no other method has changed a buffer that may be one with a buffer of this
-  /// state. Blocks until earlier executions of the other method are over. `may_block`: the calling thread holds no turn.
-  /// Errors: InvalidState, naming both buffers and how to decide.
+  /// state. Blocks until earlier executions of the other method are over. `may_block`: the calling thread holds no
+  /// turn. Errors: InvalidState, naming both buffers and how to decide.
   [[nodiscard]] Status check_others(bool may_block);
   /// After an execution, which is over: no delegate of the method has changed a buffer that may be one with another
   /// delegate's. Errors: as check_others().
@@ -119,7 +119,7 @@ class State {
   std::atomic<bool> indeterminate_{false};
   std::atomic<bool> is_linked_{false};
   std::atomic<bool> has_own_change_{false};
-  std::mutex mutex_;                                             ///< Guards `links_`.
+  std::mutex mutex_;  ///< Guards `links_`.
   std::vector<Link> links_{};
   std::vector<std::pair<std::size_t, std::size_t>> own_links_{};  ///< Into held_. Fixed once the state is added.
 };

@@ -28,7 +28,8 @@ void StateMemory::Free::operator()(std::byte* data) const noexcept { base::free_
 
 Result<std::shared_ptr<StateMemory>> StateMemory::create(device::Device& device, Home home, std::size_t bytes,
                                                          std::span<const std::byte> initial) {
-  const std::shared_ptr<StateMemory> memory{new StateMemory{device, home, initial.first(std::min(bytes, initial.size()))}};
+  const std::shared_ptr<StateMemory> memory{
+      new StateMemory{device, home, initial.first(std::min(bytes, initial.size()))}};
   if (home == Home::Host) {
     TANDEM_TRY(void* const data, base::allocate_host(bytes));
     memory->host_.reset(static_cast<std::byte*>(data));

@@ -24,8 +24,7 @@ class StateMemory {
   };
 
   /// With its initial contents: `initial`, then zeros. Blocks. Errors: OutOfMemory; of the device's copies.
-  [[nodiscard]] static Result<std::shared_ptr<StateMemory>> create(device::Device& device, Home home,
-                                                                   std::size_t bytes,
+  [[nodiscard]] static Result<std::shared_ptr<StateMemory>> create(device::Device& device, Home home, std::size_t bytes,
                                                                    std::span<const std::byte> initial);
 
   [[nodiscard]] std::byte* data() const noexcept { return bytes_.data(); }

@@ -86,9 +86,10 @@ const HeldBuffer* StateStore::find(const HeldBuffer& buffer) const {
 
 Result<bool> StateStore::obtain(device::Device& device, StateMemory::Home home, std::size_t bytes,
                                 std::span<const std::byte> initial, HeldBuffer& buffer) {
-  const bool is_shared = shares_ && (buffer.place.has_value() || std::ranges::any_of(buffer.tensors, [&](const auto& tensor) {
-                           return buffer.rule.has(tensor.name);
-                         }));
+  const bool is_shared =
+      shares_ && (buffer.place.has_value() || std::ranges::any_of(buffer.tensors, [&](const auto& tensor) {
+                    return buffer.rule.has(tensor.name);
+                  }));
   if (!is_shared) {
     TANDEM_TRY(buffer.memory, StateMemory::create(device, home, bytes, initial));
     return false;

@@ -37,10 +37,10 @@ struct StateOrder {
 
 struct HeldBuffer {
   std::string method{};
-  std::uint32_t delegate = kNone;          ///< kNone: the program plans it.
-  std::vector<BufferTensor> tensors{};     ///< In it, as the method names them.
-  std::optional<std::uint64_t> place{};    ///< In the arena that methods share.
-  SharedBuffers rule{};                    ///< What is decided on its names.
+  std::uint32_t delegate = kNone;        ///< kNone: the program plans it.
+  std::vector<BufferTensor> tensors{};   ///< In it, as the method names them.
+  std::optional<std::uint64_t> place{};  ///< In the arena that methods share.
+  SharedBuffers rule{};                  ///< What is decided on its names.
   std::shared_ptr<StateMemory> memory{};
 };
 

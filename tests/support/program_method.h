@@ -75,8 +75,7 @@ class ProgramMethod {
     made->schedule_ = std::move(lowered);
     std::shared_ptr<runtime::State> state;
     if (runtime::State::is_needed(*made->schedule_)) {
-      TANDEM_TRY(state, runtime::State::create(made->schedule_, device, options.states,
-                                                       options.shared_buffers));
+      TANDEM_TRY(state, runtime::State::create(made->schedule_, device, options.states, options.shared_buffers));
     }
     TANDEM_TRY(made->dispatcher_, runtime::Dispatcher::create(made->schedule_, device, std::move(state), options));
     return made;

@@ -9,9 +9,8 @@
 
 namespace tandem::aoti {
 
-/// ExecuTorch's option `weight_sharing_across_methods`: named buffers of all methods are one. Its other effect, one copy
-/// of equal weights, needs no option here.
-/// Thread-safety: any thread.
+/// ExecuTorch's option `weight_sharing_across_methods`: named buffers of all methods are one. Its other effect, one
+/// copy of equal weights, needs no option here. Thread-safety: any thread.
 class SharingOption {
  public:
   static constexpr std::string_view kKey = "weight_sharing_across_methods";

@@ -20,9 +20,7 @@ std::string bytes_text(std::size_t bytes) { return std::to_string(bytes) + " byt
 
 /// A library that does not tell what its constants are may write to any. One that does calls those unknown which the
 /// compiler made of others; nothing writes to them.
-bool may_change(const ConstantInfo& info) noexcept {
-  return info.kind == ConstantKind::Buffer || !info.tells_kind;
-}
+bool may_change(const ConstantInfo& info) noexcept { return info.kind == ConstantKind::Buffer || !info.tells_kind; }
 
 }  // namespace
 
@@ -79,7 +77,8 @@ Status Weights::load_blob(std::span<const std::byte> blob, std::span<const Const
   std::size_t offset = 0;
   for (std::size_t i = 0; i < constants.size(); ++i) {
     Constant constant{constants[i], *handles[i], handles[i]->base, constants[i].bytes};
-    const std::span<const std::byte> initial = blob.subspan(std::exchange(offset, offset + constant.bytes), constant.bytes);
+    const std::span<const std::byte> initial =
+        blob.subspan(std::exchange(offset, offset + constant.bytes), constant.bytes);
     if (handles[i]->storage_bytes > constant.bytes) {
       return Error{ErrorCode::IncompatibleDelegate, "a constant reaches beyond its bytes"}
           .with_key(constant.info.name)

@@ -7,8 +7,8 @@ namespace tandem::runtime {
 
 namespace {
 
-Result<std::unique_ptr<DelegateContext>> make_context(const DelegatePlan& plan, std::size_t delegate,
-                                                      std::span<const std::vector<std::shared_ptr<StateMemory>>> memory) {
+Result<std::unique_ptr<DelegateContext>> make_context(
+    const DelegatePlan& plan, std::size_t delegate, std::span<const std::vector<std::shared_ptr<StateMemory>>> memory) {
   if (plan.buffers.empty()) return plan.delegate->new_context();
   std::vector<std::byte*> buffers;
   for (const auto& buffer : memory[delegate]) buffers.push_back(buffer->data());

@@ -335,9 +335,10 @@ Status Dispatcher::capture(std::span<const Value> inputs, std::span<Value> outpu
   TANDEM_CHECK_OK(Inside::refuse(*this));
   const std::shared_ptr<State> state = options.state != nullptr ? options.state->impl() : nullptr;
   if (state != nullptr && state->is_linked()) {
-    return Error{ErrorCode::NotSupported,
-                 "a capture of a method that may share buffers with another one; its later launches cannot be checked. " +
-                     std::string{kHowToDecide}}
+    return Error{
+        ErrorCode::NotSupported,
+        "a capture of a method that may share buffers with another one; its later launches cannot be checked. " +
+            std::string{kHowToDecide}}
         .with_method(std::string{schedule_->method});
   }
   std::optional<base::FairLock> turn;

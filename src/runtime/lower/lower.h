@@ -48,9 +48,9 @@ struct LowerInput {
 [[nodiscard]] Status resolve_steps(const LowerInput& input, Schedule& schedule);
 /// Delegates, several at a time. Errors: what Backend::prepare says of the first that fails.
 [[nodiscard]] Status prepare_delegates(const LowerInput& input, Schedule& schedule);
-/// Fills ValuePlan::is_shared: the mutable buffers in the arena kSharedArena. It has some if it is on the host, no values
-/// share bytes of it over time, and all methods have values of one size at one place. Where only one method uses it, they
-/// are those that the method reads first, or only writes; others are intermediate results.
+/// Fills ValuePlan::is_shared: the mutable buffers in the arena kSharedArena. It has some if it is on the host, no
+/// values share bytes of it over time, and all methods have values of one size at one place. Where only one method uses
+/// it, they are those that the method reads first, or only writes; others are intermediate results.
 void find_shared_buffers(const LowerInput& input, Schedule& schedule);
 /// Fills ValuePlan::view_of: values that share bytes with another one although no step says so.
 /// Errors: InvalidProgram (a view of what has another dtype or is smaller or dynamic, or of different values on

@@ -13,9 +13,9 @@ namespace {
 /// A place in the shared arena.
 struct Place {
   std::uint64_t bytes = 0;
-  std::size_t method = 0;      ///< The first that has it.
+  std::size_t method = 0;  ///< The first that has it.
   bool in_two_methods = false;
-  bool is_written = false;     ///< In the method at hand.
+  bool is_written = false;  ///< In the method at hand.
   bool is_read = false;
   bool is_read_first = false;
 };
@@ -79,8 +79,8 @@ void find_shared_buffers(const LowerInput& input, Schedule& schedule) {
     const Place* const place = place_of(v);
     if (place == nullptr) continue;
     const bool outlives = place->is_read_first || (place->is_written && !place->is_read);
-    schedule.values[v].is_shared = place->in_two_methods || outlives || !schedule.values[v].name.empty() ||
-                                   !schedule.values[v].initial.empty();
+    schedule.values[v].is_shared =
+        place->in_two_methods || outlives || !schedule.values[v].name.empty() || !schedule.values[v].initial.empty();
   }
 }
 

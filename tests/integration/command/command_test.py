@@ -373,6 +373,18 @@ class CheckTest(CommandTest):
             self.assertIn(part, lines[6])
         self.assertRegex(lines[-1], r"^    \.\.\. \d+ more, --json lists all$")
 
+    def test_buffers_that_may_be_one_are_named(self):
+        undecided = lambda *args: self.json_of(tandem("check", *args, "--json"))["undecided_buffers"]
+        self.assertIn("m.memory", undecided(*program("two_methods_host")))
+        self.assertIn("m.cos", undecided(*program("shared_table")))
+        self.assertEqual(undecided(*program("two_methods_listed")), [])
+        for rule in ("all", "none", "m.memory"):
+            self.assertEqual(undecided(*program("two_methods_host"), "--share-buffers", rule), [])
+        done = tandem("check", *program("two_methods_host"))
+        self.assert_good(done)
+        self.assertIn("buffers     undecided: m.memory", done.stdout)
+        self.assertIn("--share-buffers", done.stdout)
+
     def test_a_device_that_is_not_there_makes_a_program_not_runnable_here(self):
         done = tandem("check", *program("mlp"), "--device", "cuda:63")
         self.assertEqual(done.returncode, 1)
@@ -761,6 +773,31 @@ class RunTest(CommandTest):
             self.assert_error(done, "InvalidArgument", "input 0", shape.replace("x", ", "))
         for name, shape in (("digits", "1x1x8x8"), ("digits", "360x1x8x8"), ("dynamic", "1x1x16")):
             self.assert_good(tandem("run", *program(name), "--random", 1, "--shape", "0:" + shape))
+
+    def test_replay_shares_buffers_as_it_is_told(self):
+        folder = FIXTURES / "two_methods_host"
+        self.assert_good(tandem("run", "--replay", folder))
+        apart = tandem("run", "--replay", folder, "--share-buffers", "none")
+        self.assertEqual(apart.returncode, 1, apart.stdout + apart.stderr)
+        self.assertIn("FAIL   read[1]", apart.stdout)
+        shutil.copytree(folder, self.folder / "undecided")
+        meta = self.folder / "undecided" / "meta.json"
+        content = json.loads(meta.read_text())
+        del content["shared_buffers"]
+        meta.write_text(json.dumps(content))
+        undecided = tandem("run", "--replay", self.folder / "undecided")
+        self.assertEqual(undecided.returncode, 2, undecided.stdout + undecided.stderr)
+        self.assertIn("--share-buffers", undecided.stdout)
+        self.assertEqual(undecided.stderr.count("warning"), 1, undecided.stderr)
+        self.assert_good(tandem("run", "--replay", self.folder / "undecided", "--share-buffers", "m.memory"))
+        for wrong, part in (("some", "all"), (7, "list"), ([7], "text")):
+            content["shared_buffers"] = wrong
+            meta.write_text(json.dumps(content))
+            done = tandem("run", "--replay", self.folder / "undecided")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("shared_buffers", done.stdout)
+            self.assertIn(part, done.stdout)
+        self.assert_error(tandem("run", "--replay", folder, "--share-buffers", "a,,b"), "empty name")
 
     def test_matches(self):
         inputs, expected = self.inputs_and_outputs("mlp")

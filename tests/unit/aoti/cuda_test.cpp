@@ -115,7 +115,8 @@ TEST_F(Cuda, OutputIsWrittenInPlaceAndTemporariesAreScratch) {
   EXPECT_EQ(runner.results()[0].kind, Kind::InPlace);
   EXPECT_EQ(runner.results()[0].data, model.argument(1).argument.tensor.data);
   EXPECT_EQ(runner.scratch_bytes(), 64 + 64U);  // one temporary, and what the runner aligns by
-  EXPECT_TRUE(dynamic_cast<AotiContext&>(dynamic_cast<testing::ContextWithMemory&>(runner.context()).inner()).repeats());
+  EXPECT_TRUE(
+      dynamic_cast<AotiContext&>(dynamic_cast<testing::ContextWithMemory&>(runner.context()).inner()).repeats());
 }
 
 TEST_F(Cuda, LoadingFoldsAndLoadsKernelsInThisOrder) {

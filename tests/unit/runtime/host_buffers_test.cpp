@@ -16,8 +16,8 @@ using testing::GpuWorkshop;
 using testing::SimulatedGpu;
 using testing::TestMethod;
 
-/// A delegate on the device that branches on a flag in the host's memory, as models do that fill a cache once: while the
-/// flag is 0 it computes the cache and sets the flag, then it uses the cache. A counter is beside the flag.
+/// A delegate on the device that branches on a flag in the host's memory, as models do that fill a cache once: while
+/// the flag is 0 it computes the cache and sets the flag, then it uses the cache. A counter is beside the flag.
 class HostBuffersTest : public ::testing::Test, protected GpuWorkshop {
  protected:
   void add_cached(std::size_t flag_floats = 1) {
@@ -40,9 +40,9 @@ class HostBuffersTest : public ::testing::Test, protected GpuWorkshop {
       *flag = 1;
       return enqueued;
     };
-    EXPECT_TRUE(b.backends
-                    .register_backend("Cached", std::make_shared<BufferBackend>(1, std::move(storages), call, false))
-                    .ok());
+    EXPECT_TRUE(
+        b.backends.register_backend("Cached", std::make_shared<BufferBackend>(1, std::move(storages), call, false))
+            .ok());
     const auto x = gpu_tensor();
     const auto y = gpu_tensor();
     b.inputs({x}).outputs({y}).delegate("Cached", {x, y});
@@ -95,7 +95,8 @@ TEST_F(HostBuffersTest, AnEvictedGraphIsMadeAnew) {
   const auto graphs = load(options);
   const auto steps = load(GraphPolicy::Off);
   for (int round = 0; round < 12; ++round) {
-    for (int i = 0; i < 4; ++i) EXPECT_EQ(run(*graphs, static_cast<float>(round + i)), run(*steps, static_cast<float>(round + i)));
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(run(*graphs, static_cast<float>(round + i)), run(*steps, static_cast<float>(round + i)));
     ASSERT_TRUE(graphs->state()->reset().ok());
     ASSERT_TRUE(steps->state()->reset().ok());
   }

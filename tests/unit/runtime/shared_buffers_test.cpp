@@ -16,14 +16,14 @@
 namespace tandem {
 namespace {
 
+using ::testing::AllOf;
 using testing::BufferBackend;
+using ::testing::ElementsAre;
 using testing::floats;
+using ::testing::HasSubstr;
 using testing::MethodBuilder;
 using testing::TestMethod;
 using testing::to_floats;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TEST(SharedBuffersTest, ParsesWhatTheCommandTakes) {
   EXPECT_TRUE(SharedBuffers::parse("all")->has("x"));
@@ -204,8 +204,8 @@ TEST_P(SharedBuffersOn, AChangeThatAnotherMethodWouldMissIsRefused) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), ErrorCode::InvalidState);
   EXPECT_EQ(refused.error().site().key, "cache");
-  EXPECT_THAT(refused.error().to_string(),
-              AllOf(HasSubstr("get:cache"), HasSubstr("put:cache"), HasSubstr("shared_buffers"), HasSubstr("all, none")));
+  EXPECT_THAT(refused.error().to_string(), AllOf(HasSubstr("get:cache"), HasSubstr("put:cache"),
+                                                 HasSubstr("shared_buffers"), HasSubstr("all, none")));
   EXPECT_EQ(value(put, 0), 21) << "the other one goes on";
   ASSERT_TRUE(put.method->state()->reset().ok());
   EXPECT_EQ(value(get, 0), 1);
@@ -269,7 +269,11 @@ TEST_P(SharedBuffersOn, SharedBuffersAgree) {
   static const std::vector<float> longer{1, 2, 0};
   const Difference differences[] = {
       {"dtypes", [](MutableBuffer& b) { b.tensors[0].dtype = ScalarType::Int; }},
-      {"dtypes, sizes or strides", [](MutableBuffer& b) { b.tensors[0].sizes = {1, 2}; b.tensors[0].strides = {2, 1}; }},
+      {"dtypes, sizes or strides",
+       [](MutableBuffer& b) {
+         b.tensors[0].sizes = {1, 2};
+         b.tensors[0].strides = {2, 1};
+       }},
       {"strides", [](MutableBuffer& b) { b.tensors[0].strides = {2}; }},
       {"strides", [](MutableBuffer& b) { b.tensors[0].offset = 1; }},
       {"two sizes", [](MutableBuffer& b) { b.initial = std::as_bytes(std::span{longer}); }},
@@ -278,8 +282,8 @@ TEST_P(SharedBuffersOn, SharedBuffersAgree) {
   Program& put = make("put", {{{"cache"}, {1, 2}}}, 1);
   ASSERT_TRUE(load(put, SharedBuffers::all()).ok());
   for (const Difference& difference : differences) {
-    Program& get = make("get", {{{"cache"}, {1, 2}}}, 0, 1,
-                        [&](BufferBackend& backend) { difference.make(backend.buffer(0)); });
+    Program& get =
+        make("get", {{{"cache"}, {1, 2}}}, 0, 1, [&](BufferBackend& backend) { difference.make(backend.buffer(0)); });
     const Status loaded = load(get, SharedBuffers::all());
     ASSERT_FALSE(loaded.ok()) << difference.text;
     EXPECT_EQ(loaded.error().code(), ErrorCode::InvalidProgram);
@@ -366,8 +370,8 @@ class SharedArenaOn : public SharedBuffersOn {
                                       : testing::SimulatedGpu::launch(args.stream, work);
     };
     EXPECT_TRUE(b.backends
-                    .register_backend("Put", std::make_shared<BufferBackend>(2, std::vector<Storage>{{{""}, {0}, false}},
-                                                                             call, !on_gpu))
+                    .register_backend("Put", std::make_shared<BufferBackend>(
+                                                 2, std::vector<Storage>{{{""}, {0}, false}}, call, !on_gpu))
                     .ok());
     b.delegate("Put", {x, y, cache});
     return program;
