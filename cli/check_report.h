@@ -15,7 +15,7 @@ struct CheckReport {
   std::size_t data_files = 0;
   std::optional<Error> unsound{};  ///< Why the file is not sound; nothing else is known then.
   std::vector<MethodCheck> methods{};
-  std::vector<std::string> undecided_buffers{};  ///< Names that several delegates or methods hold a buffer of.
+  std::vector<std::string> undecided_buffers{};  ///< Names that several methods hold a buffer of.
   std::string picture{};                         ///< Empty: none was drawn.
 
   [[nodiscard]] bool good() const;

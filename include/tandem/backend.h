@@ -81,6 +81,7 @@ struct DelegateCapabilities {
   std::uint32_t warmup_runs = 0;   ///< Runs before the first capture.
   std::uint32_t max_contexts = 0;  ///< Contexts that may run at the same time; 0 = any number.
   std::uint32_t side_streams = 0;  ///< Streams of its own that a run forks to, and joins before it is over.
+  bool checks_sizes = false;       ///< Refuses all sizes that it does not take by itself, 0 included.
   bool shares_buffers = false;     ///< Its backend was told to share named buffers between methods.
   std::uint32_t alignment = 1;     ///< Of the tensors that Tandem places, in bytes; a power of two up to 256.
 };

@@ -115,6 +115,7 @@ struct DelegatePlan {
   std::vector<AliasedOutput> aliased_outputs{};
   std::vector<std::vector<SizeBounds>> input_bounds{};  ///< Delegate::input_bounds().
   std::span<const MutableBuffer> buffers{};             ///< The delegate's own list. Empty if it is not `stateful`.
+  bool checks_sizes = false;                            ///< It refuses sizes by itself.
   bool shares_buffers = false;                          ///< It was told that named ones are one for all methods.
 };
 

@@ -122,7 +122,6 @@ Status State::reset() {
     generation_ = next_generation();
   }
   for (const HeldBuffer& buffer : held_) TANDEM_CHECK_OK(buffer.memory->reset());
-  has_own_change_ = false;
   indeterminate_ = false;
   order_->indeterminate = false;
   return {};
@@ -142,7 +141,7 @@ bool State::may_be_linked() const noexcept {
 std::vector<std::string> State::link(const std::shared_ptr<State>& a, const std::shared_ptr<State>& b) {
   std::vector<std::string> undecided;
   for (std::size_t i = 0; i < a->held_.size(); ++i) {
-    for (std::size_t j = a == b ? i + 1 : 0; j < b->held_.size(); ++j) {
+    for (std::size_t j = 0; j < b->held_.size(); ++j) {
       const HeldBuffer& mine = a->held_[i];
       const HeldBuffer& theirs = b->held_[j];
       if (mine.memory == theirs.memory) continue;
@@ -152,13 +151,9 @@ std::vector<std::string> State::link(const std::shared_ptr<State>& a, const std:
       // Where methods share what the program plans, its planner has said so.
       if (!same_place && mine.delegate == kNone && theirs.delegate == kNone) continue;
       if (!same_place && !mine.rule.is_decided() && !theirs.rule.is_decided()) undecided.push_back(tensor->name);
-      if (a == b) {
-        a->own_links_.emplace_back(i, j);
-      } else {
-        const std::scoped_lock lock{a->mutex_, b->mutex_};
-        a->links_.push_back({b, i, j, 0});
-        b->links_.push_back({a, j, i, 0});
-      }
+      const std::scoped_lock lock{a->mutex_, b->mutex_};
+      a->links_.push_back({b, i, j, 0});
+      b->links_.push_back({a, j, i, 0});
       a->is_linked_.store(true, std::memory_order_release);
       b->is_linked_.store(true, std::memory_order_release);
     }
@@ -216,18 +211,6 @@ Status State::check_others(bool may_block) {
       if (link.mine == links[i].mine && link.theirs == links[i].theirs && link.other.lock() == other) {
         link.verified = executions;
       }
-    }
-  }
-  return {};
-}
-
-Status State::check_own() {
-  for (const auto& [i, j] : own_links_) {
-    for (const auto& [mine, theirs] : {std::pair{i, j}, std::pair{j, i}}) {
-      TANDEM_TRY(const bool is_initial, held_[theirs].memory->is_initial());
-      if (is_initial) continue;
-      has_own_change_ = true;
-      return missed(held_[mine], held_[theirs]);
     }
   }
   return {};

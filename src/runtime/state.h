@@ -75,15 +75,9 @@ class State {
   /// state. Blocks until earlier executions of the other method are over. `may_block`: the calling thread holds no
   /// turn. Errors: InvalidState, naming both buffers and how to decide.
   [[nodiscard]] Status check_others(bool may_block);
-  /// After an execution, which is over: no delegate of the method has changed a buffer that may be one with another
-  /// delegate's. Errors: as check_others().
-  [[nodiscard]] Status check_own();
-  [[nodiscard]] bool has_own_links() const noexcept { return !own_links_.empty(); }
-  /// Whether check_own() has found a change.
-  [[nodiscard]] bool has_own_change() const noexcept { return has_own_change_; }
 
-  /// Links buffers of two states (or one) that are not one memory, though they may be one buffer. Returns the names of
-  /// those of which nothing says it.
+  /// Links buffers of states of two methods that are not one memory, though they may be one buffer. Returns the names
+  /// of those of which nothing says it.
   static std::vector<std::string> link(const std::shared_ptr<State>& a, const std::shared_ptr<State>& b);
 
  private:
@@ -118,10 +112,8 @@ class State {
   std::atomic<std::uint64_t> executions_{0};
   std::atomic<bool> indeterminate_{false};
   std::atomic<bool> is_linked_{false};
-  std::atomic<bool> has_own_change_{false};
   std::mutex mutex_;  ///< Guards `links_`.
   std::vector<Link> links_{};
-  std::vector<std::pair<std::size_t, std::size_t>> own_links_{};  ///< Into held_. Fixed once the state is added.
 };
 
 }  // namespace tandem::runtime

@@ -32,7 +32,7 @@ Error disagree(ErrorCode code, const HeldBuffer& buffer, const HeldBuffer& known
 }
 
 std::string undecided_text(const std::string& names) {
-  return "methods or delegates have mutable buffers of the same names (" + names +
+  return "methods have mutable buffers of the same names (" + names +
          "), and nothing says whether these are one; each has its own, and an execution that would miss a change is "
          "refused. " +
          std::string{kHowToDecide};
@@ -117,7 +117,7 @@ void StateStore::add(const std::shared_ptr<State>& state) {
   if (!state->may_be_linked()) return;
   const std::scoped_lock lock{mutex_};
   std::erase_if(states_, [](const auto& known) { return known.expired(); });
-  std::vector<std::string> names = State::link(state, state);
+  std::vector<std::string> names;
   for (const auto& known : states_) {
     const std::shared_ptr<State> other = known.lock();
     if (other == nullptr || other->schedule().method == state->schedule().method) continue;

@@ -24,6 +24,7 @@ class TensorRTDelegate final : public Delegate {
     capabilities.warmup_runs = capabilities.runs_on_host ? 0 : 1;  // after new shapes the library may still allocate
     capabilities.side_streams = loaded_->engine->auxiliary_streams();
     capabilities.alignment = loaded_->alignment;
+    capabilities.checks_sizes = true;  // against the engine's profiles
     return capabilities;
   }
 

@@ -11,7 +11,6 @@
 #include "runtime/execute/stream_walk.h"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 #include <string>
 #include <thread>
@@ -317,18 +316,6 @@ Status Dispatcher::check_linked_buffers(const ExecuteOptions& options, const dev
   return device_.with_current([&] { return state->check_others(!Inside::any()); });
 }
 
-/// The same among the delegates of the method, of which only a run can tell. Where that would make the host wait, it
-/// looks after the first run, and then ever more rarely.
-Status Dispatcher::check_own_buffers(const Turn& turn, const Event& done) {
-  State* const state = turn.state();
-  if (state == nullptr || !state->has_own_links()) return {};
-  if (done.defined()) {
-    if (!state->has_own_change() && !std::has_single_bit(state->executions())) return {};
-    TANDEM_CHECK_OK(done.synchronize());
-  }
-  return device_.with_current([state] { return state->check_own(); });
-}
-
 Status Dispatcher::capture(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options,
                            device::Stream& stream) {
   TANDEM_CHECK_OK(may_be_captured(*schedule_, options));
@@ -432,7 +419,6 @@ Result<Dispatcher::Started> Dispatcher::start(std::span<const Value> inputs, std
     TANDEM_CHECK_OK(is_fully_async() ? run_inline(turn, inputs, outputs, options)
                                      : run_with_host(turn, inputs, outputs, options));
   }
-  TANDEM_CHECK_OK(check_own_buffers(turn, run.done));
   return run;
 }
 
@@ -579,20 +565,16 @@ Result<Execution> Dispatcher::execute_async(std::span<const Value> inputs, const
     const Clock::time_point begin = Clock::now();
     TANDEM_TRY(shared->done, enqueue_steps(turn, inputs, shared->values, options, false));
     report(turn.lane().trials(), Trial::Span::Enqueueing, begin);
-    TANDEM_CHECK_OK(check_own_buffers(turn, shared->done));
     shared->early = shared->values;
     return Execution{std::move(shared)};
   }
   if (!stream.is_inline()) {
     TANDEM_TRY(const Event done, enqueue(turn, inputs, shared->values, shared, options));
-    TANDEM_CHECK_OK(check_own_buffers(turn, done));
     return Execution{std::move(shared)};
   }
   TANDEM_TRY(shared->done, turn.lane().take_event(stream));
   TANDEM_CHECK_OK(stream.record(*shared->done.impl()));
-  Status ran = run_inline(turn, inputs, shared->values, options);
-  if (ran.ok()) ran = check_own_buffers(turn, {});
-  if (!ran.ok()) {
+  if (Status ran = run_inline(turn, inputs, shared->values, options); !ran.ok()) {
     shared->done.impl()->set_failure(std::move(ran).error());
   }
   shared->early = shared->values;

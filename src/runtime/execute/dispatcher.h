@@ -60,7 +60,6 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   /// Before anything is enqueued. Whether the stream captures.
   Result<bool> check(std::span<const Value> inputs, const ExecuteOptions& options, const device::Stream& stream) const;
   Status check_linked_buffers(const ExecuteOptions& options, const device::Stream& stream);
-  Status check_own_buffers(const Turn& turn, const Event& done);
   /// On a stream that captures.
   Status capture(std::span<const Value> inputs, std::span<Value> outputs, const ExecuteOptions& options,
                  device::Stream& stream);

@@ -80,7 +80,7 @@ class InputBounder {
     const auto args = schedule_.args_of(step);
     const DelegatePlan& delegate = schedule_.delegates[step.target];
     const std::size_t inputs = args.size() - delegate.output_count;
-    for (std::size_t a = 0; a < inputs; ++a) {
+    for (std::size_t a = 0; a < inputs && !delegate.checks_sizes; ++a) {
       const std::uint32_t input = input_of(args[a]);
       if (input == kNone) continue;
       std::vector<SizeBounds>& bounds = schedule_.inputs[input].bounds;

@@ -71,6 +71,7 @@ Status prepare_one(const LowerInput& input, std::size_t index, std::span<const A
   }
   plan.aliased_outputs = prepared->aliased_outputs();
   plan.buffers = prepared->buffers();
+  plan.checks_sizes = capabilities.checks_sizes;
   plan.shares_buffers = capabilities.shares_buffers;
   if (!plan.buffers.empty() && !plan.stateful) {
     return Error{ErrorCode::BackendFailed, "the delegate has mutable buffers, but says that it keeps no state"};

@@ -156,9 +156,6 @@ TEST_F(OutputsTest, BoundTensorWithRowsApartOrTransposedIsFilled) {
                                         std::array<std::int64_t, 1>{0});
   ASSERT_TRUE(run.run({floats({1}, {7})}, {one}).ok());
   EXPECT_EQ(memory.front(), 8);
-  const Tensor none = *Tensor::from_blob(memory.data(), ScalarType::Float, std::array<std::int64_t, 1>{0},
-                                         std::array<std::int64_t, 1>{0});
-  EXPECT_TRUE(run.run({floats({0}, {})}, {none}).ok());
 }
 
 /// Their ranges meet, their elements do not.
