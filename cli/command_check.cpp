@@ -113,7 +113,8 @@ constexpr const char* kFooter = R"(Examples:
 
 Sound: everything in the files is well-formed and within bounds. Runnable: all operators, backends and data are here, and
 the delegates load, so their code comes into this process. Ordered: of every two accesses to the same bytes, one of them a
-write, one happens before the other. Nothing is run. Buffers: names that several methods hold a mutable buffer of, while nothing says whether these are one buffer; docs/state.md tells what that means for a run.
+write, one happens before the other. Nothing is run. Buffers: names that several methods hold a mutable
+buffer of, while nothing says whether these are one; docs/state.md tells what that means for a run.
 
 Exit codes: 0 all good; 1 a check failed: not sound, not runnable here or not ordered; 2 usage, or a file that cannot be
 read or written; 130 Ctrl-C.)";
