@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
+#include <string>
 #include <vector>
 
 namespace tandem {
@@ -18,6 +20,8 @@ struct Place {
   bool on_gpu;
   StateMemory::Home home;
 };
+
+void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }
 
 class StateMemoryTest : public ::testing::TestWithParam<Place> {
  protected:
