@@ -32,7 +32,7 @@ class TANDEM_EXPORT SharedBuffers {
   [[nodiscard]] static Result<SharedBuffers> parse(std::string_view text);
 
   [[nodiscard]] bool is_decided() const noexcept { return kind_ != Kind::Undecided; }
-  /// Whether buffers of this name are one. False for an empty name, and where nothing is decided.
+  /// Tells whether buffers of this name are one. False for an empty name, and where nothing is decided.
   [[nodiscard]] bool has(std::string_view name) const noexcept;
 
  private:

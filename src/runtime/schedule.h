@@ -239,7 +239,7 @@ struct Schedule {
 
 /// Bounds of the delegate's argument by axis; empty: unknown.
 [[nodiscard]] std::span<const SizeBounds> bounds_of(const DelegatePlan& delegate, std::size_t argument) noexcept;
-/// Whether the bounds hold the size.
+/// Tells whether the bounds hold the size.
 [[nodiscard]] constexpr bool takes(const SizeBounds& bounds, std::int64_t size) noexcept {
   return size >= bounds.min && size <= bounds.max;
 }

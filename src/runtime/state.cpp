@@ -17,7 +17,7 @@ const BufferTensor* common(const HeldBuffer& a, const HeldBuffer& b) {
   return nullptr;
 }
 
-/// Whether it is decided that both are buffers of their own.
+/// Tells whether it is decided that both are buffers of their own.
 bool are_apart(const HeldBuffer& a, const HeldBuffer& b, std::string_view name) {
   const auto is_own = [name](const HeldBuffer& one) { return one.rule.is_decided() && !one.rule.has(name); };
   return is_own(a) || is_own(b);

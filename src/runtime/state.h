@@ -67,9 +67,9 @@ class State {
   void note_execution() noexcept { executions_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t executions() const noexcept { return executions_.load(std::memory_order_relaxed); }
 
-  /// Whether other methods may have a buffer that is one with a buffer of this state.
+  /// Tells whether other methods may have a buffer that is one with a buffer of this state.
   [[nodiscard]] bool may_be_linked() const noexcept;
-  /// Whether executions have to be checked against changes that they would miss.
+  /// Tells whether executions have to be checked against changes that they would miss.
   [[nodiscard]] bool is_linked() const noexcept { return is_linked_.load(std::memory_order_acquire); }
   /// Before an execution that is linked: no other method has changed a buffer that may be one with a buffer of this
   /// state. Blocks until earlier executions of the other method are over. `may_block`: the calling thread holds no

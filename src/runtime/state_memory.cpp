@@ -15,7 +15,7 @@ bool is_zero(std::span<const std::byte> bytes) noexcept {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-/// Whether `bytes` are `initial` from byte `at` on, which zeros follow.
+/// Tells whether `bytes` are `initial` from byte `at` on, which zeros follow.
 bool are_initial(std::span<const std::byte> bytes, std::span<const std::byte> initial, std::size_t at) noexcept {
   const std::span<const std::byte> stored = initial.subspan(std::min(at, initial.size()));
   const std::size_t count = std::min(bytes.size(), stored.size());

@@ -32,10 +32,10 @@ class StateMemory {
   [[nodiscard]] Home home() const noexcept { return home_; }
   /// Blocks. Errors: of the device's copies.
   [[nodiscard]] Status reset();
-  /// Whether the contents are the initial ones. Blocks. Precondition: nothing that writes them is under way.
+  /// Tells whether the contents are the initial ones. Blocks. Precondition: nothing that writes them is under way.
   /// Errors: of the device's copies; OutOfMemory.
   [[nodiscard]] Result<bool> is_initial() const;
-  /// Whether another buffer begins with the same contents.
+  /// Tells whether another buffer begins with the same contents.
   [[nodiscard]] bool begins_as(std::span<const std::byte> initial) const noexcept;
 
  private:

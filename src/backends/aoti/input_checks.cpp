@@ -110,7 +110,7 @@ class Prober {
     return strides;
   }
   [[nodiscard]] static std::string name(std::size_t input) { return "input_handles[" + std::to_string(input) + "]: "; }
-  /// Whether the library has such a check. Without it a run would compute.
+  /// Tells whether the library has such a check. Without it a run would compute.
   [[nodiscard]] bool has_check(std::size_t input, std::string_view what) const {
     const std::string text = name(input) + std::string{what};
     return std::search(library_.begin(), library_.end(),
@@ -243,7 +243,7 @@ bool Prober::set_guard(std::size_t input) {
   return stop("no later check can hold input " + std::to_string(input) + " back");
 }
 
-/// Whether the answer is about the size that was asked for.
+/// Tells whether the answer is about the size that was asked for.
 bool Prober::is_about(const Complaint& answer, std::size_t input, std::size_t axis) const {
   return answer.input == input && is_size(answer.kind) && answer.axis == axis &&
          answer.found == inputs_[input].sizes[axis];

@@ -66,7 +66,7 @@ class Weights {
   [[nodiscard]] Result<ReadyContainer> make_checker(std::shared_ptr<const Library> image) const;
   /// Whether a container may keep something from one run to the next.
   [[nodiscard]] bool has_state() const noexcept { return has_state_; }
-  /// Whether all that a run may change is in buffers().
+  /// Tells whether all that a run may change is in buffers().
   [[nodiscard]] bool can_reset() const noexcept { return !has_state_ || !constants_.empty(); }
 
  private:

@@ -28,7 +28,7 @@ class Dispatcher::Inside {
   Inside& operator=(const Inside&) = delete;
   ~Inside() { innermost = outer_; }
 
-  /// Whether the calling thread is inside a run of any method.
+  /// Tells whether the calling thread is inside a run of any method.
   [[nodiscard]] static bool any() noexcept { return innermost != nullptr; }
   /// Errors: InvalidState, the calling thread is inside a run of `dispatcher`.
   [[nodiscard]] static Status refuse(const Dispatcher& dispatcher) {
