@@ -50,7 +50,7 @@ class Sums {
     Wide step = 0;
     std::int64_t times = 0;
   };
-  /// What the terms from one on give together.
+  /// Sum of the terms from one on.
   struct Rest {
     Wide total = 0;
     Wide divisor = 0;

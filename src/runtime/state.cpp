@@ -148,7 +148,7 @@ std::vector<std::string> State::link(const std::shared_ptr<State>& a, const std:
       const bool same_place = mine.place && theirs.place && *mine.place == *theirs.place;
       const BufferTensor* const tensor = common(mine, theirs);
       if (!same_place && (tensor == nullptr || are_apart(mine, theirs, tensor->name))) continue;
-      // Where methods share what the program plans, its planner has said so.
+      // If methods share a buffer of the program, its planner has said so.
       if (!same_place && mine.delegate == kNone && theirs.delegate == kNone) continue;
       if (!same_place && !mine.rule.is_decided() && !theirs.rule.is_decided()) undecided.push_back(tensor->name);
       const std::scoped_lock lock{a->mutex_, b->mutex_};

@@ -44,7 +44,7 @@ class State {
 
   [[nodiscard]] const Schedule& schedule() const noexcept { return *schedule_; }
   [[nodiscard]] std::span<const std::shared_ptr<StateMemory>> memory() const noexcept { return memory_; }
-  /// Of a delegate, one entry for each of its buffers.
+  /// Memory of a delegate, one entry for each of its buffers.
   [[nodiscard]] std::span<const std::shared_ptr<StateMemory>> memory_of(std::uint32_t delegate) const noexcept {
     return delegate_memory_[delegate];
   }

@@ -8,7 +8,7 @@
 namespace tandem::runtime {
 namespace {
 
-/// What is brought to the host at a time to be compared.
+/// Size of the pieces that are brought to the host to be compared.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
 bool is_zero(std::span<const std::byte> bytes) noexcept {

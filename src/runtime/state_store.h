@@ -26,7 +26,7 @@ namespace tandem::runtime {
 
 class State;
 
-/// What orders the executions that use the same mutable memory.
+/// Order of the executions that use the same mutable memory.
 struct StateOrder {
   base::FairGate gate{};  ///< Held while an execution is enqueued.
   device::Uses uses{};

@@ -28,7 +28,7 @@ class FunctionBackend final : public Backend {
   }
   /// What bind() asks for from now on.
   void want_scratch(std::size_t bytes) { shared_->scratch_bytes = bytes; }
-  /// What its delegates know of their inputs' sizes.
+  /// Sizes that its delegates know of their inputs.
   void know_bounds(std::vector<std::vector<SizeBounds>> bounds) { shared_->bounds = std::move(bounds); }
   [[nodiscard]] int binds() const { return shared_->binds; }
 

@@ -301,7 +301,7 @@ Result<bool> AotiContext::land(const AtenTensor& handle, const TensorArg& tensor
       device_->name());
 }
 
-/// What no data changes of a result: the program has to want it so.
+/// Checks the traits of a result that no data changes: the program has to want them so.
 Status AotiContext::check_kind(std::size_t output, const Argument& argument) const {
   const AtenTensor& handle = *outputs_[output];
   const auto refuse = [&](ErrorCode code, const char* what, std::string expected, std::string found) {

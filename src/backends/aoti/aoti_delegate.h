@@ -11,7 +11,7 @@
 
 namespace tandem::aoti {
 
-/// What the backend was told.
+/// Options that the backend was given.
 struct AotiOptions {
   bool prefers_graph = false;   ///< DelegateCapabilities::prefers_graph.
   bool shares_buffers = false;  ///< DelegateCapabilities::shares_buffers.

@@ -43,7 +43,7 @@ struct ConvolutionPlan {
   std::array<int, 3> dilation{};
   int groups = 1;
   bool transposed = false;
-  /// Of the result as the library gets it, with the rank of the input.
+  /// Sizes and strides of the result as the library gets it, with the rank of the input.
   ConvolutionExtents result_sizes{};
   ConvolutionExtents result_strides{};
   bool is_empty = false;  ///< The result has no elements: there is nothing to compute.

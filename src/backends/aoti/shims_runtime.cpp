@@ -63,7 +63,7 @@ void add_runtime_shims(std::vector<Shim>& shims) {
                                 {"aoti_record_function_start", address_of(record_function_start)},
                                 {"aoti_record_function_end", address_of(record_function_end)},
                                 {"__cxa_thread_atexit", address_of(register_thread_exit)},
-                                // Of libraries with a libstdc++ of their own.
+                                // For libraries with a libstdc++ of their own.
                                 {"__cxa_thread_atexit_impl", address_of(register_thread_exit)},
                             });
 }

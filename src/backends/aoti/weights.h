@@ -25,7 +25,7 @@ struct ReadyContainer {
   std::unique_ptr<Container> container{};
 };
 
-/// What Weights::bind() takes.
+/// Addresses for Weights::bind().
 [[nodiscard]] std::vector<std::byte*> addresses_of(std::span<const DeviceBytes> memory);
 
 /// The constants of one delegate, where its device reads them, shared by all its containers.
@@ -58,7 +58,7 @@ class Weights {
   /// Gives the container its constants, with the buffers in `memory`, one entry each; again if they move. Folds.
   /// Lifetime: the memory outlives the container, or its next bind().
   [[nodiscard]] Status bind(ReadyContainer& ready, std::span<std::byte* const> memory) const;
-  /// What containers may write to. Empty also if the library cannot be given its constants one by one.
+  /// Memory that containers may write to. Empty also if the library cannot be given its constants one by one.
   [[nodiscard]] std::span<const MutableBuffer> buffers() const noexcept { return buffers_; }
   /// Memory for buffers(), with their initial contents, for a container that nobody else may see. Blocks.
   [[nodiscard]] Result<std::vector<DeviceBytes>> make_buffers(AotiDevice& device) const;

@@ -52,7 +52,7 @@ class Instance {
   [[nodiscard]] std::span<const device::Buffer> device_scratch() const noexcept {
     return std::span{scratch_}.first(scratch_.size() - 1);
   }
-  /// Of the run; null without one.
+  /// State of the run; null without one.
   [[nodiscard]] State* state() const noexcept { return state_; }
   /// Of the state of the run; 0 without one.
   [[nodiscard]] std::uint64_t state_generation() const noexcept { return state_ == nullptr ? 0 : state_->generation(); }

@@ -9,7 +9,7 @@
 namespace tandem::runtime {
 namespace {
 
-/// What a graph's key takes of buffers in the host's memory. Flags and counters are there, no tables.
+/// Limit on buffers in the host's memory within a graph's key. Flags and counters are there, no tables.
 constexpr std::size_t kMaxKeyBytes = 4096;
 
 std::size_t host_buffer_bytes(const DelegatePlan& delegate) {

@@ -38,7 +38,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using Kind = Complaint::Kind;
 
-/// What the log got since this was made.
+/// Lines that the log got since this was made.
 class LogLines {
  public:
   LogLines() {

@@ -106,7 +106,7 @@ TEST(StridedOverlap, OfTwoArraysAgreesWithTheirBytes) {
   EXPECT_GT(seen[false], 1000);
 }
 
-/// What slicing makes of large tensors is decided without a search.
+/// Slices of large tensors are decided without a search.
 TEST(StridedOverlap, OfLargeSlicesIsDecided) {
   const Extents sizes{1000, 1000, 500};
   const Extents strides{1'000'000, 1000, 2};
